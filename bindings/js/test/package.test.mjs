@@ -246,6 +246,17 @@ test('TypeScript: editors show what a function does', () => {
 
 // ---- What is published
 
+test('the addon runs on every glibc of which its documents speak, as Node itself does', () => {
+  const addon = file('../packages/linux-x64/nnex.node');
+  const asked = execFileSync('objdump', ['-T', addon], { encoding: 'utf8' }).matchAll(/\bGLIBC_(\d+)\.(\d+)/g);
+  const minors = [...asked].map(([, major, minor]) => { assert.equal(major, '2'); return Number(minor); });
+  for (const text of ['../packages/linux-x64/README.md', '../packages/nnex/README.md', '../../../docs/javascript.md']) {
+    const [, told] = readFileSync(file(text), 'utf8').match(/glibc 2\.(\d+) or later/);
+    assert.equal(told, '28', text);
+  }
+  assert.ok(minors.length && Math.max(...minors) <= 28, `asks for glibc 2.${Math.max(...minors)}`);
+});
+
 test('the archives have all that is published, or there are none', () => {
   const place = join(folder, 'published'), out = join(folder, 'archives');
   mkdirSync(out);
