@@ -489,14 +489,18 @@ typedef struct nnex_input_options {
   size_t mean_count;
   const double* scale; /* The same; NULL: 1. */
   size_t scale_count;
-  bool bgr;  /* Blue first. */
-  bool cast; /* Another element type is converted; else it is refused. */
+  bool bgr;            /* Blue first. */
+  bool cast;           /* Another element type is converted; else it is refused. */
+  int64_t sample_rate; /* Samples a second that the model takes: sound of another rate is refused; 0: any. */
+  /* Of a .npz file, as nnex_load_options_set has them: bytes that it may unpack to for one of its own (0: 32), and in
+   * all (0: three quarters of what this process may have). */
+  int64_t archive_ratio, archive_limit;
 } nnex_input_options;
 /* A file as the value of an input: a tensor as above (of several arrays that of the input's name), rows of numbers
- * (.csv), sound (.wav of any rate; nothing is mixed or resampled), bare elements (.raw, .bin), or a picture (.png .jpg
- * .webp .bmp .tif .jp2 .ppm; a build without the libraries for one says so). `options` may be NULL. Errors:
- * NNEX_UNREADABLE, NNEX_INVALID_ARGUMENT (another element type or number of channels: found and needed). Of a shape
- * that does not fit the run tells. */
+ * (.csv), sound (.wav; nothing is mixed or resampled), bare elements (.raw, .bin), or a picture (.png .jpg .webp .bmp
+ * .tif .jp2 .ppm; a build without the libraries for one says so). `options` may be NULL. Errors: NNEX_UNREADABLE,
+ * NNEX_INVALID_ARGUMENT (another element type, number of channels or rate: found and needed). Of a shape that does not
+ * fit the run tells. */
 NNEX_C_API nnex_error* nnex_port_read(const nnex_port* input, const char* path, const nnex_input_options* options,
                                       nnex_value** out);
 /* The same of a file's bytes, whose kind their content tells (not of bare elements, .jp2 and .ppm). `name` is for

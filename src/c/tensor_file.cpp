@@ -40,6 +40,8 @@ Result<InputFileOptions> input_options(const nnex_input_options* given) {
   out.picture.mean.assign(o.mean, o.mean + o.mean_count);
   out.picture.scale.assign(o.scale, o.scale + o.scale_count);
   out.picture.bgr = o.bgr, out.cast = o.cast;
+  out.audio.sample_rate = o.sample_rate;
+  out.archive_ratio = o.archive_ratio, out.archive_limit = o.archive_limit;
   return out;
 }
 

@@ -289,6 +289,23 @@ TEST(CTensorFile, APictureBecomesPlanes) {
             "found layout 'chw'; needed nchw or nhwc");
 }
 
+TEST(CTensorFile, SoundOfAnotherRateIsRefused) {
+  const GraphHandle graph = parsed("graph main(x: f32[2]) -> (y)\n{\n  y = neg(x);\n}\n");
+  const nnex_port* x = nnex_graph_input(graph.get(), 0);
+  // RIFF: PCM, one channel, 8,000 samples a second of 16 bits; 0.5 and -1.
+  const std::string wav(
+      "RIFF\x28\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x04\0\0\0\0\x40\0\x80", 48);
+  nnex_input_options o = {};
+  o.size = sizeof o, o.sample_rate = 8000;
+  const auto read = [&](nnex_value** v) { return nnex_port_read_memory(x, wav.data(), wav.size(), "x.wav", &o, v); };
+  EXPECT_EQ(numbers_of(made<ValueHandle>(read).get()), (std::vector<float>{0.5F, -1}));
+  o.sample_rate = 16000;
+  EXPECT_EQ(with(refused<ValueHandle>(read), "found 8000 samples a second; needed 16000"), "");
+  // A program that was compiled before there was this option.
+  o.size = offsetof(nnex_input_options, sample_rate);
+  EXPECT_EQ(numbers_of(made<ValueHandle>(read).get()), (std::vector<float>{0.5F, -1}));
+}
+
 TEST(CTensorFile, RefusesWrongArguments) {
   const GraphHandle graph = parsed("graph main(x: f32[1,3]) -> (y)\n{\n  y = neg(x);\n}\n");
   const nnex_port* x = nnex_graph_input(graph.get(), 0);
