@@ -2,6 +2,7 @@
 // stable: of equal elements the one with the lower index stands first, so that there is one result.
 
 #include <algorithm>
+#include <bit>
 #include <complex>
 #include <numeric>
 #include <string>
@@ -67,93 +68,132 @@ Status infer_top_k(InferCall& c) {
   return {};
 }
 
+// ---- Elements as whole numbers that have their order, with their index behind: equal ones stand by index
+
+/// Where an element stands among all of its type, as an unsigned number of its size.
 template <class T>
-struct Ranked {
-  T value;
-  int64_t index;
-};
-
-/// Whether p stands before q: of equal ones the one with the lower index.
-template <bool largest>
-struct StandsBefore {
-  template <class T>
-  bool operator()(const Ranked<T>& p, const Ranked<T>& q) const {
-    if (largest ? below(q.value, p.value) : below(p.value, q.value)) return true;
-    if (largest ? below(p.value, q.value) : below(q.value, p.value)) return false;
-    return p.index < q.index;
-  }
-  /// Without indices; NaN may stand anywhere.
-  template <class T>
-  bool maybe(T a, T b) const {
-    return largest ? !(a <= b) : !(a >= b);
-  }
-};
-
-/// Puts x among the elements before it, of which the last is dropped; they are in order.
-template <class T, class First>
-void insert(const Ranked<T>& x, const First& first, std::vector<Ranked<T>>& picked) {
-  size_t at = picked.size() - 1;
-  for (; at > 0 && first(x, picked[at - 1]); --at) picked[at] = picked[at - 1];
-  picked[at] = x;
-}
-
-/// Puts x into a heap instead of its top.
-template <class T, class First>
-void replace_top(const Ranked<T>& x, const First& first, std::vector<Ranked<T>>& heap) {
-  const size_t n = heap.size();
-  size_t at = 0;
-  for (size_t next = 1; next < n; next = 2 * at + 1) {
-    if (next + 1 < n && first(heap[next], heap[next + 1])) ++next;
-    if (!first(x, heap[next])) break;
-    heap[at] = heap[next];
-    at = next;
-  }
-  heap[at] = x;
-}
-
-/// The k first of n elements, in order. Few are kept in order; of more a heap whose top is the last of them takes each
-/// that stands before it. Equal elements do not: their index is higher.
-template <bool few, class T, class First>
-void pick_first(const T* x, int64_t n, int64_t k, const First& first, std::vector<Ranked<T>>& picked) {
-  const auto last_of = [&]() -> const Ranked<T>& { return few ? picked.back() : picked.front(); };
-  few ? std::sort(picked.begin(), picked.end(), first) : std::make_heap(picked.begin(), picked.end(), first);
-  T last = last_of().value;
-  const auto take = [&](int64_t i) {
-    const Ranked<T> next = {x[i], i};
-    if (std::is_floating_point_v<T> && !first(next, last_of())) return;  // NaN
-    if constexpr (few) {
-      insert(next, first, picked);
-    } else {
-      replace_top(next, first, picked);
+auto place_of(T x) {
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  constexpr Bits sign = Bits{1} << (8 * sizeof(T) - 1);
+  if constexpr (std::is_unsigned_v<T>) {
+    return x;
+  } else {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (x != x) return ~Bits{0};
+      x += T{0};  // one zero
     }
-    last = last_of().value;
+    const Bits bits = std::bit_cast<Bits>(x);
+    return static_cast<Bits>(std::is_integral_v<T> || !(bits & sign) ? bits ^ sign : ~bits);
+  }
+}
+
+/// An element of this place.
+template <class T, class Bits>
+T at_place(Bits place) {
+  constexpr Bits sign = Bits{1} << (8 * sizeof(T) - 1);
+  if constexpr (std::is_unsigned_v<T>) return place;
+  return std::bit_cast<T>(static_cast<Bits>(std::is_integral_v<T> || (place & sign) ? place ^ sign : ~place));
+}
+
+/// A place and an index in one number.
+struct Key {
+  uint64_t both;
+  Key() = default;
+  Key(uint32_t place, int64_t index) : both(uint64_t{place} << 32 | static_cast<uint64_t>(index)) {}
+  bool operator<(Key k) const { return both < k.both; }
+  uint32_t place() const { return static_cast<uint32_t>(both >> 32); }
+  int64_t index() const { return static_cast<int64_t>(both & 0xffffffff); }
+};
+
+/// The same of what does not fit into one.
+template <class Place>
+struct WideKey {
+  Place at;
+  int64_t from;
+  WideKey() = default;
+  WideKey(Place place, int64_t index) : at(place), from(index) {}
+  bool operator<(const WideKey& k) const { return at != k.at ? at < k.at : from < k.from; }
+  Place place() const { return at; }
+  int64_t index() const { return from; }
+};
+
+/// Calls with the key that the elements of a list need.
+template <class T, class Call>
+void with_key(int64_t n, const Call& call) {
+  if constexpr (sizeof(T) == 4) {
+    if (n <= int64_t{1} << 32) return call(Key());
+  }
+  call(WideKey<decltype(place_of(T{}))>());
+}
+
+template <class K, bool last_first, class T>
+K key_at(const T* x, int64_t i) {
+  const auto place = place_of(x[i]);
+  return {static_cast<decltype(place_of(x[i]))>(last_first ? ~place : place), i};
+}
+
+/// Puts a key among those before it, of which the last is dropped; they are in order.
+template <class K>
+void insert(K key, std::vector<K>& keys) {
+  size_t at = keys.size() - 1;
+  for (; at > 0 && key < keys[at - 1]; --at) keys[at] = keys[at - 1];
+  keys[at] = key;
+}
+
+/// The k first of n elements, in order. Few are kept in order; of more as many again are gathered before those that
+/// are too many are dropped. `last` is one behind which none is taken, nor its equals: their index is higher.
+template <bool largest, bool few, class T, class K>
+void pick_first(const T* x, int64_t n, int64_t k, std::vector<K>& keys) {
+  constexpr size_t kGathered = 256;
+  const auto first_of = [&] {
+    std::nth_element(keys.begin(), keys.begin() + (k - 1), keys.end());
+    keys.resize(static_cast<size_t>(k));
+  };
+  few ? std::sort(keys.begin(), keys.end()) : first_of();
+  const auto last_of = [&] {
+    const auto place = keys.back().place();
+    return at_place<T>(static_cast<decltype(place_of(T{}))>(largest ? ~place : place));
+  };
+  T last = last_of();
+  const size_t full = keys.size() + std::max(keys.size(), kGathered);
+  const auto maybe = [&](T e) { return largest ? !(e <= last) : !(e >= last); };  // NaN may stand anywhere
+  const auto take = [&](int64_t i) {
+    const K key = key_at<K, largest>(x, i);
+    if constexpr (few) {
+      if (keys.back() < key) return;
+      insert(key, keys);
+    } else {
+      keys.push_back(key);
+      if (keys.size() < full) return;
+      first_of();
+    }
+    last = last_of();
   };
   if constexpr (!std::is_floating_point_v<T>) {
     for (int64_t i = k; i < n; ++i)
-      if (first.maybe(x[i], last)) take(i);
+      if (maybe(x[i])) take(i);
   } else {  // in vectors: most blocks have none that is taken
     constexpr int64_t kBlock = 32;
     for (int64_t at = k; at < n; at += kBlock) {
       const int64_t end = std::min(n, at + kBlock);
       int any = 0;
-      for (int64_t i = at; i < end; ++i) any |= first.maybe(x[i], last);
+      for (int64_t i = at; i < end; ++i) any |= maybe(x[i]);
       for (int64_t i = at; any && i < end; ++i)
-        if (first.maybe(x[i], last)) take(i);
+        if (maybe(x[i])) take(i);
     }
   }
-  if (!few) std::sort(picked.begin(), picked.end(), first);
+  if (few) return;
+  first_of();
+  std::sort(keys.begin(), keys.end());
 }
 
-template <class T>
-void pick_first(const T* x, int64_t n, int64_t k, bool largest, std::vector<Ranked<T>>& picked) {
+template <bool largest, class T, class K>
+void pick_first(const T* x, int64_t n, int64_t k, std::vector<K>& keys) {
   constexpr int64_t kFew = 16;
-  picked.clear();
-  for (int64_t i = 0; i < k; ++i) picked.push_back({x[i], i});
-  if (k == 0) return;
-  const auto by = [&](const auto& first) {
-    k <= kFew ? pick_first<true>(x, n, k, first, picked) : pick_first<false>(x, n, k, first, picked);
-  };
-  largest ? by(StandsBefore<true>()) : by(StandsBefore<false>());
+  keys.clear();
+  for (int64_t i = 0; i < k; ++i) keys.push_back(key_at<K, largest>(x, i));
+  if (k == n) return std::sort(keys.begin(), keys.end());
+  if (k != 0) k <= kFew ? pick_first<largest, true>(x, n, k, keys) : pick_first<largest, false>(x, n, k, keys);
 }
 
 struct TopK {
@@ -181,19 +221,21 @@ struct TopK {
     constexpr int64_t kTogether = 16, kElements = 1 << 18;
     const int64_t together = std::clamp<int64_t>(kElements / std::max<int64_t>(lanes.n, 1), 1, kTogether);
     std::vector<T> rows(static_cast<size_t>(lanes.inner == 1 ? 0 : std::min(together, lanes.inner) * lanes.n));
-    std::vector<Ranked<T>> picked;
-    for (int64_t o = 0; o < lanes.outer; ++o)
-      for (int64_t i = 0; i < lanes.inner; ++i) {
-        const T* const x = c.in<T>(0).data() + o * lanes.n * lanes.inner + i;
-        if (!rows.empty() && i % together == 0) turn(x, lanes, std::min(together, lanes.inner - i), rows.data());
-        pick_first(rows.empty() ? x : rows.data() + i % together * lanes.n, lanes.n, k, a.largest, picked);
-        for (int64_t j = 0; j < k; ++j) {
-          const Ranked<T>& p = picked[static_cast<size_t>(j)];
-          const int64_t at = (o * k + j) * lanes.inner + i;
-          if (value) value[at] = p.value;
-          if (index) index[at] = p.index;
+    with_key<T>(lanes.n, [&]<class K>(K) {
+      std::vector<K> keys;
+      for (int64_t o = 0; o < lanes.outer; ++o)
+        for (int64_t i = 0; i < lanes.inner; ++i) {
+          const T* x = c.in<T>(0).data() + o * lanes.n * lanes.inner + i;
+          if (!rows.empty() && i % together == 0) turn(x, lanes, std::min(together, lanes.inner - i), rows.data());
+          if (!rows.empty()) x = rows.data() + i % together * lanes.n;
+          a.largest ? pick_first<true>(x, lanes.n, k, keys) : pick_first<false>(x, lanes.n, k, keys);
+          for (int64_t j = 0; j < k; ++j) {
+            const int64_t from = keys[static_cast<size_t>(j)].index(), at = (o * k + j) * lanes.inner + i;
+            if (value) value[at] = x[from];
+            if (index) index[at] = from;
+          }
         }
-      }
+    });
     return {};
   }
 
@@ -264,12 +306,13 @@ Groups grouped(const std::vector<int64_t>& order, bool sorted, FunctionRef<bool(
 /// Where n numbers stand in order, by the numbers themselves: they lie side by side while they are sorted.
 template <class T>
 std::vector<int64_t> order_of(const T* x, int64_t n) {
-  std::vector<Ranked<T>> ranked(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) ranked[static_cast<size_t>(i)] = {x[i], i};
-  std::sort(ranked.begin(), ranked.end(), StandsBefore<false>());
-  std::vector<int64_t> order;
-  order.reserve(ranked.size());
-  for (const Ranked<T>& r : ranked) order.push_back(r.index);
+  std::vector<int64_t> order(static_cast<size_t>(n));
+  with_key<T>(n, [&]<class K>(K) {
+    std::vector<K> keys(order.size());
+    for (int64_t i = 0; i < n; ++i) keys[static_cast<size_t>(i)] = key_at<K, false>(x, i);
+    std::sort(keys.begin(), keys.end());
+    std::transform(keys.begin(), keys.end(), order.begin(), [](const K& key) { return key.index(); });
+  });
   return order;
 }
 

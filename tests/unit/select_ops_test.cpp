@@ -145,14 +145,20 @@ void expect_order(const std::vector<T>& x) {
 
 TEST(Order, ManyNumbers) {
   std::vector<int64_t> whole;
+  std::vector<uint64_t> natural;
   std::vector<float> real;
-  for (uint32_t i = 0, n = 1; i < 400; ++i) {
+  for (uint32_t i = 0, n = 1; i < 2000; ++i) {
     n = n * 1664525 + 1013904223;
     whole.push_back(static_cast<int64_t>(n >> 26) - 20);
-    real.push_back(n >> 28 == 3 ? kNan : static_cast<float>(n >> 26) - 20);
+    natural.push_back(uint64_t{n >> 26} << 58 | n >> 31);
+    real.push_back(n >> 28 == 3 ? kNan : n >> 28 == 4 ? -0.0F : static_cast<float>(n >> 26) - 20);
   }
   expect_order(whole);
+  expect_order(natural);
   expect_order(real);
+  expect_order(std::vector<double>(real.begin(), real.end()));
+  std::sort(whole.begin(), whole.end());  // each is taken, and drops another
+  expect_order(whole);
 }
 
 /// The first of columns are those of the transpose's rows.
