@@ -102,9 +102,13 @@ void fused_conv(Maker& m) {
   if (activation == "Clip") m.attribute("activation_params", std::vector<float>{-0.5F, 1.5F});
   if (activation == "HardSigmoid") m.attribute("activation_params", std::vector<float>{0.25F, 0.5F});
   m.maybe(0.5, "pads", Extents{1, 1, 1, 1});
-  const auto x = reals(m, {1, channels, extent, extent});
-  Names in = {x, reals(m, {outputs, channels, kernel, kernel}, 1)};
-  if (m.dice.chance(0.5)) in.push_back(reals(m, {outputs}, 1));
+  // Numbers whose sums are exact: those that cancel show no order.
+  const auto given = [&](const Extents& shape, double constant) {
+    return sized(m, m.reals(DType::f32, shape), constant);
+  };
+  const auto x = given({1, channels, extent, extent}, 0);
+  Names in = {x, given({outputs, channels, kernel, kernel}, 1)};
+  if (m.dice.chance(0.5)) in.push_back(given({outputs}, 1));
   m.finish(in);
 }
 
@@ -122,6 +126,23 @@ void matmul_n_bits(Maker& m) {
   m.finish(in);
 }
 
+void matmul_bnb4(Maker& m) {
+  const int64_t k = m.dice.in(1, 80), n = m.dice.in(1, 6), block = m.dice.one_of<int64_t>({16, 32, 64});
+  m.attribute("K", k);
+  m.attribute("N", n);
+  m.attribute("block_size", block);
+  m.attribute("quant_type", m.dice.in(0, 1));
+  const auto a = reals(m, m.dice.chance(0.5) ? Extents{m.dice.in(1, 3), k} : Extents{2, m.dice.in(1, 3), k});
+  m.finish({a, bytes(m, DType::u8, {(n * k + 1) / 2}, 1), reals(m, {(n * k + block - 1) / block}, 1)});
+}
+
+void distances(Maker& m) {
+  const int64_t width = m.dice.in(1, 6);
+  m.attribute("metric", m.dice.word({"euclidean", "sqeuclidean"}));
+  const auto a = sized(m, m.reals(DType::f32, {m.dice.in(1, 5), width}), 0);
+  m.finish({a, sized(m, m.reals(DType::f32, {m.dice.in(1, 5), width}), 0.5)});
+}
+
 void gather_blocks(Maker& m) {
   const int64_t words = m.dice.in(1, 9), blocks = m.dice.in(1, 3), bits = m.dice.one_of<int64_t>({4, 8});
   m.attribute("bits", bits);
@@ -137,6 +158,8 @@ void gather_blocks(Maker& m) {
 
 // ---- Bytes
 
+std::string zero(Maker& m, DType type) { return m.add(m.scalar(type, double(m.dice.in(0, 100))), 1); }
+
 void byte_pair(Maker& m) {
   const DType type = m.dice.chance(0.5) ? DType::u8 : DType::i8;
   const Extents shape = m.positive_shape(1, 3);
@@ -144,23 +167,78 @@ void byte_pair(Maker& m) {
   for (const Extents& part : {shape, m.part_of(shape)}) {
     in.push_back(bytes(m, type, part));
     in.push_back(scale(m));
-    in.push_back(m.add(m.scalar(type, double(m.dice.in(0, 100))), 1));
+    in.push_back(zero(m, type));
   }
   in.push_back(scale(m));
-  in.push_back(m.add(m.scalar(type, double(m.dice.in(0, 100))), 1));
+  in.push_back(zero(m, type));
   m.finish(in);
 }
 
 void byte_concat(Maker& m) {
   const Extents shape = m.positive_shape(1, 3);
   m.attribute("axis", int64_t(0));
-  Names in = {scale(m), m.add(m.scalar(DType::u8, double(m.dice.in(0, 100))), 1)};
+  Names in = {scale(m), zero(m, DType::u8)};
   for (int64_t parts = m.dice.in(1, 3); parts > 0; --parts) {
     in.push_back(bytes(m, DType::u8, shape));
     in.push_back(scale(m));
-    in.push_back(m.add(m.scalar(DType::u8, double(m.dice.in(0, 100))), 1));
+    in.push_back(zero(m, DType::u8));
   }
   m.finish(in);
+}
+
+void byte_select(Maker& m) {
+  const DType type = m.dice.chance(0.5) ? DType::u8 : DType::i8;
+  const Extents shape = m.positive_shape(1, 3);
+  Names in = {sized(m, m.whole(DType::boolean, m.part_of(shape), 0, 1), 0)};
+  for (const Extents& part : {shape, m.part_of(shape)}) {
+    in.push_back(bytes(m, type, part));
+    in.push_back(scale(m));
+    in.push_back(zero(m, type));
+  }
+  in.push_back(scale(m));
+  in.push_back(zero(m, type));
+  m.finish(in);
+}
+
+void max_pool_last(Maker& m) {
+  m.attribute("kernel_shape", Extents{m.dice.in(1, 3), m.dice.in(1, 3)});
+  m.maybe(0.5, "strides", Extents{m.dice.in(1, 2), m.dice.in(1, 2)});
+  m.maybe(0.3, "ceil_mode", int64_t(1));
+  const DType type = m.dice.chance(0.5) ? DType::u8 : DType::i8;
+  m.finish({bytes(m, type, {m.dice.in(1, 2), m.dice.in(3, 7), m.dice.in(3, 7), m.dice.in(1, 5)})});
+}
+
+void byte_conv(Maker& m) {
+  const int64_t channels = m.dice.in(1, 5), outputs = m.dice.in(1, 6), kernel = m.dice.in(1, 3);
+  const bool last = m.dice.chance(0.5);
+  Extents shape = {m.dice.in(1, 2), channels, m.dice.in(3, 7), m.dice.in(3, 7)};
+  if (last) std::rotate(shape.begin() + 1, shape.begin() + 2, shape.end());
+  m.maybe(last ? 1 : 0, "channels_last", int64_t(1));
+  m.maybe(0.5, "pads", Extents{1, 1, 1, 1});
+  m.maybe(0.5, "strides", Extents{m.dice.in(1, 2), m.dice.in(1, 2)});
+  Names in = {bytes(m, DType::u8, shape), scale(m), zero(m, DType::u8)};
+  // Of seven bits, as below.
+  in.push_back(sized(m, m.whole(DType::i8, {outputs, channels, kernel, kernel}, -64, 63), 1));
+  in.insert(in.end(), {scale(m), m.add(m.scalar(DType::i8, 0), 1), scale(m), zero(m, DType::u8)});
+  if (m.dice.chance(0.5)) in.push_back(sized(m, m.whole(DType::i32, {outputs}, -500, 500), 1));
+  m.finish(in);
+}
+
+void byte_embed_norm(Maker& m) {
+  const int64_t batch = m.dice.in(1, 3), length = m.dice.in(1, 4), width = m.dice.in(2, 9), words = m.dice.in(1, 12);
+  const bool segments = m.dice.chance(0.5);
+  Names in = {sized(m, m.whole(DType::i32, {batch, length}, 0, words - 1), 0),
+              segments ? sized(m, m.whole(DType::i32, {batch, length}, 0, 1), 0) : m.absent(),
+              bytes(m, DType::u8, {words, width}, 1),
+              bytes(m, DType::u8, {length + 2, width}, 1),
+              segments ? bytes(m, DType::u8, {2, width}, 1) : m.absent(),
+              bytes(m, DType::u8, {width}, 1),
+              bytes(m, DType::u8, {width}, 1),
+              m.dice.chance(0.5) ? sized(m, m.whole(DType::i32, {batch, length}, 0, 1), 0) : m.absent()};
+  for (int i = 0; i < 5; ++i) in.push_back(i == 2 && !segments ? m.absent() : scale(m));
+  for (int i = 0; i < 5; ++i) in.push_back(i == 2 && !segments ? m.absent() : zero(m, DType::u8));
+  m.attribute("epsilon", 1e-5F);
+  m.finish(in, 2);
 }
 
 void integer_product(Maker& m) {
@@ -226,6 +304,21 @@ void packed(Maker& m) {
   m.finish(in, past ? 2 : 1);
 }
 
+void byte_attention(Maker& m) {
+  const int64_t batch = m.dice.in(1, 3), length = m.dice.in(1, 4), heads = m.dice.in(1, 3), depth = m.dice.in(1, 6),
+                inputs = m.dice.in(1, 8), width = heads * depth;
+  m.attribute("num_heads", heads);
+  m.maybe(0.4, "unidirectional", int64_t(1));
+  Names in = {bytes(m, DType::u8, {batch, length, inputs}),
+              sized(m, m.whole(DType::i8, {inputs, 3 * width}, -64, 63), 1), reals(m, {3 * width}, 1), scale(m),
+              scale(m)};
+  Tensor mask = m.whole(DType::i32, {batch, length}, 0, 1);
+  for (int64_t b = 0; b < batch; ++b) mask.mutable_as<int32_t>()[size_t(b * length)] = 1;
+  in.push_back(m.dice.chance(0.4) ? sized(m, std::move(mask), 0) : m.absent());
+  in.insert(in.end(), {zero(m, DType::u8), m.add(m.scalar(DType::i8, double(m.dice.in(-50, 50))), 1)});
+  m.finish(in);
+}
+
 /// Every batch row has the whole past: what caches hold beyond the keys that count is nobody's promise.
 void groups(Maker& m) {
   const int64_t before = m.dice.chance(0.6) ? m.dice.in(1, 6) : 0, queries = m.dice.in(1, 4),
@@ -258,6 +351,7 @@ constexpr std::string_view kDomain = "com.microsoft";
 constexpr Recipe kRecipes[] = {
     {"Attention", 1, packed, kDomain},
     {"BiasGelu", 1, biased_gelu, kDomain},
+    {"CDist", 1, distances, kDomain},
     {"DynamicQuantizeMatMul", 1, integer_product, kDomain},
     {"EmbedLayerNormalization", 1, embed_norm, kDomain},
     {"FastGelu", 1, biased_gelu, kDomain},
@@ -267,12 +361,18 @@ constexpr Recipe kRecipes[] = {
     {"GatherBlockQuantized", 1, gather_blocks, kDomain},
     {"Gelu", 1, biased_gelu, kDomain},
     {"GroupQueryAttention", 1, groups, kDomain},
+    {"MatMulBnb4", 1, matmul_bnb4, kDomain},
     {"MatMulIntegerToFloat", 1, integer_product, kDomain},
     {"MatMulNBits", 1, matmul_n_bits, kDomain},
     {"MultiHeadAttention", 1, many_heads, kDomain},
+    {"NhwcMaxPool", 1, max_pool_last, kDomain},
+    {"QAttention", 1, byte_attention, kDomain},
+    {"QEmbedLayerNormalization", 1, byte_embed_norm, kDomain},
     {"QLinearAdd", 1, byte_pair, kDomain},
     {"QLinearConcat", 1, byte_concat, kDomain},
+    {"QLinearConv", 1, byte_conv, kDomain},
     {"QLinearMul", 1, byte_pair, kDomain},
+    {"QLinearWhere", 1, byte_select, kDomain},
     {"QuickGelu", 1, quick_gelu, kDomain},
     {"RotaryEmbedding", 1, rotary, kDomain},
     {"SkipLayerNormalization", 1, skip_norm, kDomain},

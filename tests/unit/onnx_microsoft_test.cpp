@@ -188,6 +188,143 @@ TEST(OnnxMicrosoft, CachesOfUnequalLength) {
     EXPECT_EQ(real_at(out[1], i), key);
 }
 
+/// 24 ones a row in blocks of 16, which rows share; then codes of both halves of a byte, the upper one first.
+TEST(OnnxMicrosoft, FloatsOfFourBits) {
+  const auto product = [](std::string_view kind, int width, std::string_view bytes, std::string_view scales) {
+    return run(text(fmt::format("float[1,{}] x", width), "float[1,2] y",
+                    fmt::format("uint8[{}] w = {{{}}}, float[{}] s = {{{}}}", width, bytes, width / 8, scales),
+                    fmt::format("y = com.microsoft.MatMulBnb4<K: int = {}, N: int = 2, block_size: int = 16, "
+                                "quant_type: int = {}>(x, w, s)",
+                                width, kind)),
+               {f({1, width},
+                  [&] {
+                    std::vector<float> x(static_cast<size_t>(width), 1);
+                    x[1] = 2;
+                    return x;
+                  }())})
+        .at(0);
+  };
+  const auto repeated = [](int n, std::string_view byte) {
+    std::string list(byte);
+    for (int i = 1; i < n; ++i) list += fmt::format(", {}", byte);
+    return list;
+  };
+  expect_near(product("1", 24, repeated(24, "255"), "1, 2, 3"), {1, 2}, {17 + 8 * 2, 9 * 2 + 16 * 3});
+  const std::string zeros = repeated(7, "119");  // NF4: code 7 is 0, code 0 is -1, code 15 is 1
+  expect_near(product("1", 16, fmt::format("15, {}, 127, {}", zeros, zeros), "2, 3"), {1, 2}, {(2 - 1) * 2, 2 * 3});
+  const std::string none = repeated(7, "0");  // FP4: 3 is 1, 11 is -1, 1 is 1/192
+  expect_near(product("0", 16, fmt::format("59, {}, 19, {}", none, none), "2, 3"), {1, 2},
+              {(1 - 2) * 2, (1.0 / 192 + 2) * 3});
+}
+
+TEST(OnnxMicrosoft, DistancesOfRows) {
+  const auto distances = [](std::string_view metric) {
+    return run(text("float[2,2] a, float[2,2] b", "float[2,2] y", "",
+                    fmt::format("y = com.microsoft.CDist<metric: string = \"{}\">(a, b)", metric)),
+               {f({2, 2}, {0, 0, 3, 4}), f({2, 2}, {0, 0, 6, 8})})
+        .at(0);
+  };
+  expect_near(distances("euclidean"), {2, 2}, {0, 10, 5, 5});
+  expect_near(distances("sqeuclidean"), {2, 2}, {0, 100, 25, 25});
+}
+
+TEST(OnnxMicrosoft, ImagesWithTheirChannelsLast) {
+  expect_near(run(text("uint8[1,2,2,2] x", "uint8[1,1,1,2] y", "",
+                       "y = com.microsoft.NhwcMaxPool<kernel_shape: ints = [2, 2]>(x)"),
+                  {u8({1, 2, 2, 2}, {1, 10, 2, 9, 3, 8, 4, 7})})
+                  .at(0),
+              {1, 1, 1, 2}, {4, 10});
+  const std::string_view held =
+      "float s = {1}, uint8 z = {0}, uint8 three = {3}, int8[1,2,1,1] w = {2, 1}, int8 wz = {0}";
+  expect_near(run(text("uint8[1,1,2,2] x", "uint8[1,1,2,1] y", held,
+                       "y = com.microsoft.QLinearConv<channels_last: int = 1>(x, s, z, w, s, wz, s, three)"),
+                  {u8({1, 1, 2, 2}, {1, 2, 3, 4})})
+                  .at(0),
+              {1, 1, 2, 1}, {2 + 2 + 3, 6 + 4 + 3});
+  expect_near(run(text("uint8[1,1,2,2] x", "uint8[1,1,1,2] y", held,
+                       "y = com.microsoft.QLinearGlobalAveragePool<channels_last: int = 1>(x, s, z, s, three)"),
+                  {u8({1, 1, 2, 2}, {1, 2, 3, 4})})
+                  .at(0),
+              {1, 1, 1, 2}, {2 + 3, 3 + 3});
+}
+
+TEST(OnnxMicrosoft, ChoicesAndRowsOfBytes) {
+  // 0.5 * {10, 20} or 0.25 * (100 - 20).
+  expect_near(
+      run(text("bool[2] c, uint8[2] x, uint8[1] y", "uint8[2] z",
+               "float xs = {0.5}, uint8 xz = {0}, float ys = {0.25}, uint8 yz = {20}, float zs = {1}, uint8 zz = {3}",
+               "z = com.microsoft.QLinearWhere(c, x, xs, xz, y, ys, yz, zs, zz)"),
+          {Tensor::of<bool>(Shape{2}, {true, false}), u8({2}, {10, 20}), u8({1}, {100})})
+          .at(0),
+      {2}, {5 + 3, 20 + 3});
+  // Row 1 of the words is {4, 2}, the first position {2, 0}: {6, 2} of mean 4 and deviation 2; times 2, plus {-1, 1}.
+  const Tensors embedded =
+      run(text("int32[1,1] ids", "float[1,1,2] y, int32[1] n",
+               "uint8[2,2] w = {0, 0, 12, 8}, uint8[1,2] p = {3, 1}, uint8[2] g = {2, 2}, uint8[2] b = {1, 3}, float "
+               "half = {0.5}, "
+               "float one = {1}, uint8 four = {4}, uint8 ace = {1}, uint8 two = {2}, uint8 none = {0}",
+               "y, n = com.microsoft.QEmbedLayerNormalization<epsilon: float = 0.0>(ids, , w, p, , g, b, , half, one, "
+               ", one, one, "
+               "four, ace, , none, two)"),
+          {i32({1, 1}, {1})});
+  ASSERT_EQ(embedded.size(), 2U);
+  expect_near(embedded[0], {1, 1, 2}, {1, -1});
+  expect_near(embedded[1], {1}, {0});
+}
+
+/// Queries and keys are 0, values {20, 0}.
+TEST(OnnxMicrosoft, AttentionOfBytes) {
+  const auto attention = [](std::string_view mask) {
+    return run(text("uint8[1,2,1] x", "float[1,2,1] y",
+                    "int8[1,3] w = {0, 0, 5}, float[3] b = {0, 0, 0}, float xs = {1}, float ws = {2}, uint8 xz = {1}, "
+                    "int8 wz = {0}, int32[1,2] m = {1, 0}",
+                    fmt::format("y = com.microsoft.QAttention<num_heads: int = 1>(x, w, b, xs, ws, {}, xz, wz)", mask)),
+               {u8({1, 2, 1}, {3, 1})})
+        .at(0);
+  };
+  expect_near(attention(""), {1, 2, 1}, {10, 10});
+  expect_near(attention("m"), {1, 2, 1}, {20, 20});
+}
+
+TEST(OnnxMicrosoft, PackedQueriesKeysAndValues) {
+  const auto packed = [](std::string_view inputs, std::string_view node, const Tensors& given) {
+    return run(text(inputs, "float[1,2,1] y", "",
+                    fmt::format("y = com.microsoft.MultiHeadAttention<num_heads: int = 1>({})", node)),
+               given)
+        .at(0);
+  };
+  const std::vector<double> wanted = {18.8079708, 18.8079708};  // queries 1, 1; keys 1, 3; values 10, 20
+  expect_near(packed("float[1,2,1,3,1] x", "x", {f({1, 2, 1, 3, 1}, {1, 1, 10, 1, 3, 20})}), {1, 2, 1}, wanted);
+  expect_near(
+      packed("float[1,2,1] q, float[1,2,1,2,1] x", "q, x", {f({1, 2, 1}, {1, 1}), f({1, 2, 1, 2, 1}, {1, 10, 3, 20})}),
+      {1, 2, 1}, wanted);
+}
+
+/// Weights of {0, 0.5, 1, 1.5} and {1, 0, -1, 2}, as reals and as bytes.
+TEST(OnnxMicrosoft, LstmOfBytes) {
+  const auto outputs = [](std::string_view held, std::string_view node) {
+    return run(text("float[3,1,1] x", "float[3,1,1,1] y, float[1,1,1] h, float[1,1,1] c", held,
+                    fmt::format("y, h, c = {}", node)),
+               {f({3, 1, 1}, {1, -2, 0.5})});
+  };
+  const Tensors reals = outputs("float[1,4,1] w = {0, 0.5, 1, 1.5}, float[1,4,1] r = {1, 0, -1, 2}",
+                                "LSTM<hidden_size: int = 1>(x, w, r)");
+  const std::string_view node =
+      "com.microsoft.DynamicQuantizeLSTM<hidden_size: int = 1>(x, w, r, , , , , , ws, wz, rs, rz)";
+  const std::string_view forms[] = {
+      "int8[1,1,4] w = {2, 4, 6, 8}, float[1] ws = {0.25}, int8[1] wz = {2}, int8[1,1,4] r = {4, 2, 0, 6}, float[1] rs "
+      "= {0.5}, "
+      "int8[1] rz = {2}",
+      "int8[1,1,4] w = {0, 2, 2, 3}, float[1,4] ws = {1, 0.25, 0.5, 0.5}, int8[1,4] wz = {0, 0, 0, 0}, int8[1,1,4] r = "
+      "{1, 0, -2, 8}, float[1,4] rs = {1, 1, 0.5, 0.25}, int8[1,4] rz = {0, 0, 0, 0}"};
+  for (std::string_view held : forms) {
+    const Tensors bytes = outputs(held, node);
+    ASSERT_EQ(bytes.size(), reals.size());
+    for (size_t o = 0; o < reals.size(); ++o)
+      for (int64_t i = 0; i < reals[o].count(); ++i) EXPECT_NEAR(real_at(bytes[o], i), real_at(reals[o], i), 1e-6);
+  }
+}
+
 TEST(OnnxMicrosoft, RangesWithoutAStep) {
   expect_near(
       run(text("float a, float b", "float[N] y", "", "y = com.microsoft.Range(a, b)"), {f({}, {2}), f({}, {5})}).at(0),
@@ -218,7 +355,9 @@ TEST(OnnxMicrosoft, SaysWhatItLacks) {
             "MatMulNBits: block_size is 12; needed a power of 2 of at least 16");
   EXPECT_EQ(wrong("float[1,1,3] x", "", "y = com.microsoft.MultiHeadAttention<num_heads: int = 1>(x)",
                   {f({1, 1, 3}, {1, 2, 3})}),
-            "MultiHeadAttention with packed queries, keys and values");
+            "MultiHeadAttention with queries, keys and values that are neither three, nor one of 5 axes, nor two of "
+            "which keys "
+            "have 5");
   const char* softmax = "y = com.microsoft.QLinearSoftmax<opset: int = 12, axis: int = 1>(x, s, , s)";
   EXPECT_EQ(wrong("uint8[1,2,2] x", "float s = {1}", softmax, {Tensor::of<uint8_t>(Shape{1, 2, 2}, {1, 2, 3, 4})}),
             "QLinearSoftmax with axes made one by an old opset");

@@ -33,4 +33,26 @@ inline ValueId cast_to(NodeImport& n, ValueId x, DType to) {
   return n.b("cast", {x}, a);
 }
 
+/// Goes on as the operator of the standard domain.
+inline Quirked as_standard(NodeImport& n, std::string op) {
+  n.op = std::move(op), n.domain.clear(), n.version = kNewestOpset;
+  return Quirked::no;
+}
+
+/// x, and input i where it is given.
+inline ValueId plus(NodeImport& n, ValueId x, size_t i) { return n.has(i) ? n.b("add", {x, n.in[i]}) : x; }
+
+/// No node has that many.
+inline constexpr size_t kNoInput = ~size_t{0};
+
+/// Where a node has what its attention needs: an input of its real type, the mask, the past (keys, then values, as the
+/// present is given), what is added to scores.
+struct PackedPlaces {
+  size_t real, mask, past, score_bias = kNoInput;
+};
+
+/// Attention that makes queries, keys and values itself: columns of `product`, which is input 0 by input 1, and of the
+/// bias at input 2.
+Result<Quirked> packed_attention(NodeImport& n, ValueId product, const PackedPlaces& at);
+
 }  // namespace nnex::onnx_format::microsoft

@@ -56,6 +56,13 @@ ValueId by_heads(NodeImport& n, ValueId x, int64_t heads) {
   return n.b("transpose", {reshaped(n, x, {0, 0, heads, -1})}, TransposeAttrs{{0, 2, 1, 3}});
 }
 
+/// Of [batch, positions, heads, several, depth] one as [batch, heads, positions, depth].
+ValueId picked(NodeImport& n, size_t i, int64_t which) {
+  GatherAttrs a;
+  a.axis = 3;
+  return n.b("transpose", {n.b("gather", {n.in[i], n.b.integer(which)}, a)}, TransposeAttrs{{0, 2, 1, 3}});
+}
+
 /// Back again.
 ValueId side_by_side(NodeImport& n, ValueId x) {
   return reshaped(n, n.b("transpose", {x}, TransposeAttrs{{0, 2, 1, 3}}), {0, 0, -1});
@@ -126,18 +133,17 @@ ValueId key_count(NodeImport& n, ValueId k, ValueId past) {
   return past.valid() ? n.b("add", {now, extent(n, past, 2)}) : now;
 }
 
-Result<ValueId> masks(NodeImport& n, const Heads& h, size_t padding, size_t bias) {
+Result<ValueId> masks(NodeImport& n, const Heads& h, size_t padding, size_t bias, DType type) {
   ValueId mask = n.has(bias) ? n.in[bias] : ValueId{};
   if (!n.has(padding)) return mask;
-  NNEX_ASSIGN(const ValueId term, mask_term(n, padding, key_count(n, h.k, h.past_key), real_type(n, 0)));
+  NNEX_ASSIGN(const ValueId term, mask_term(n, padding, key_count(n, h.k, h.past_key), type));
   return mask.valid() ? n.b("add", {mask, term}) : term;
 }
 
-/// Attention: queries, keys and values are columns of input * weights + bias; past and present hold keys, then values.
-Result<Quirked> packed_attention(NodeImport& n) {
-  enum : size_t { kX, kWeights, kBias, kMask, kPast, kScoreBias, kPastLength };
-  NNEX_TRY(needs(n, {kX, kWeights}));
-  NNEX_TRY(none_of(n, {{kPastLength, "past_sequence_length"}}));
+}  // namespace
+
+Result<Quirked> packed_attention(NodeImport& n, ValueId product, const PackedPlaces& at) {
+  enum : size_t { kWeights = 1, kBias };
   if (n.integer("do_rotary", 0)) return lacks(n, "do_rotary");
   NNEX_ASSIGN(const int64_t heads, head_count(n, "num_heads"));
   NNEX_ASSIGN(const int64_t all, width(n, kWeights));
@@ -146,17 +152,16 @@ Result<Quirked> packed_attention(NodeImport& n) {
   const bool fine = std::all_of(sizes.begin(), sizes.end(), [&](int64_t size) { return size >= 1 && size <= all; });
   if (sizes.size() != 3 || !fine || sizes[0] + sizes[1] + sizes[2] != all)
     return n.error(fmt::format("weights have {} columns, which qkv_hidden_sizes does not divide", all));
-  ValueId x = n.b("matmul", {n.in[kX], n.in[kWeights]});
-  if (n.has(kBias)) x = n.b("add", {x, n.in[kBias]});
+  const ValueId x = plus(n, product, kBias);
   Heads h;
   h.q = by_heads(n, columns(n, x, 0, sizes[0]), heads);
   h.k = by_heads(n, columns(n, x, sizes[0], sizes[0] + sizes[1]), heads);
   h.v = by_heads(n, columns(n, x, sizes[0] + sizes[1], all), heads);
-  if (n.has(kPast)) {
-    const auto half = [&](int64_t i) { return n.b("gather", {n.in[kPast], n.b.integer(i)}, GatherAttrs{}); };
+  if (n.has(at.past)) {
+    const auto half = [&](int64_t i) { return n.b("gather", {n.in[at.past], n.b.integer(i)}, GatherAttrs{}); };
     h.past_key = half(0), h.past_value = half(1);
   }
-  NNEX_ASSIGN(h.mask, masks(n, h, kMask, kScoreBias));
+  NNEX_ASSIGN(h.mask, masks(n, h, at.mask, at.score_bias, real_type(n, at.real)));
   const std::vector<ValueId> out = attention(n, h, attention_attrs(n));
   n.bind(0, side_by_side(n, out[0]));
   const auto raised = [&](ValueId v) { return n.b("unsqueeze", {v, n.b.ints({0})}); };
@@ -164,34 +169,50 @@ Result<Quirked> packed_attention(NodeImport& n) {
   return Quirked::done;
 }
 
-/// MultiHeadAttention: queries, keys and values apart; keys and values may have their heads apart already.
+namespace {
+
+Result<Quirked> real_attention(NodeImport& n) {
+  enum : size_t { kX, kWeights, kBias, kMask, kPast, kScoreBias, kPastLength };
+  NNEX_TRY(needs(n, {kX, kWeights}));
+  NNEX_TRY(none_of(n, {{kPastLength, "past_sequence_length"}}));
+  return packed_attention(n, n.b("matmul", {n.in[kX], n.in[kWeights]}), {kX, kMask, kPast, kScoreBias});
+}
+
+/// MultiHeadAttention: queries, keys and values apart, keys and values with their heads apart already or in one tensor,
+/// or all three in one.
 Result<Quirked> multi_head_attention(NodeImport& n) {
   enum : size_t { kQ, kK, kV, kBias, kPadding, kScoreBias, kPastKey, kPastValue, kPastLength, kIndirection };
   NNEX_TRY(needs(n, {kQ}));
-  if (!n.has(kK) || !n.has(kV)) return lacks(n, "packed queries, keys and values");
   NNEX_TRY(none_of(n, {{kPastLength, "past_sequence_length"}, {kIndirection, "cache_indirection"}}));
   if (n.wants(3)) return lacks(n, "output 3");
   if (n.has(kPastKey) != n.has(kPastValue)) return n.error("past_key and past_value come together");
   NNEX_ASSIGN(const int64_t heads, head_count(n, "num_heads"));
-  const bool apart = n.rank(kK) == 4;
-  if (n.rank(kQ) != 3 || (!apart && n.rank(kK) != 3) || n.rank(kV) != n.rank(kK))
-    return lacks(n, "queries, keys or values of other than 3 axes, or keys and values of other than 3 or 4");
-  ValueId q = n.in[kQ], k = n.in[kK], v = n.in[kV];
-  if (n.has(kBias)) {
-    NNEX_ASSIGN(const int64_t hidden, width(n, kQ));
-    NNEX_ASSIGN(const int64_t all, width(n, kBias));
-    q = n.b("add", {q, columns(n, n.in[kBias], 0, hidden)});
-    if (!apart) {
-      k = n.b("add", {k, columns(n, n.in[kBias], hidden, 2 * hidden)});
-      v = n.b("add", {v, columns(n, n.in[kBias], 2 * hidden, all)});
-    }
-  }
+  const bool all_in_one = n.rank(kQ) == 5, two_in_one = n.rank(kK) == 5, apart = n.rank(kK) == 4;
+  if (all_in_one ? n.has(kK) || n.has(kV) : !n.has(kK) || n.has(kV) == two_in_one)
+    return lacks(n, "queries, keys and values that are neither three, nor one of 5 axes, nor two of which keys have 5");
+  if (n.has(kBias) && (all_in_one || two_in_one)) return lacks(n, "a bias of packed queries, keys or values");
   Heads h;
-  h.q = by_heads(n, q, heads);
-  h.k = apart ? k : by_heads(n, k, heads);
-  h.v = apart ? v : by_heads(n, v, heads);
+  if (all_in_one) {
+    h.q = picked(n, kQ, 0), h.k = picked(n, kQ, 1), h.v = picked(n, kQ, 2);
+  } else {
+    if (n.rank(kQ) != 3 || (!apart && !two_in_one && n.rank(kK) != 3) || (!two_in_one && n.rank(kV) != n.rank(kK)))
+      return lacks(n, "queries, keys or values of other than 3 axes, or keys and values of other than 3 or 4");
+    ValueId q = n.in[kQ], k = n.in[kK], v = two_in_one ? ValueId{} : n.in[kV];
+    if (n.has(kBias)) {
+      NNEX_ASSIGN(const int64_t hidden, width(n, kQ));
+      NNEX_ASSIGN(const int64_t all, width(n, kBias));
+      q = n.b("add", {q, columns(n, n.in[kBias], 0, hidden)});
+      if (!apart) {
+        k = n.b("add", {k, columns(n, n.in[kBias], hidden, 2 * hidden)});
+        v = n.b("add", {v, columns(n, n.in[kBias], 2 * hidden, all)});
+      }
+    }
+    h.q = by_heads(n, q, heads);
+    h.k = two_in_one ? picked(n, kK, 0) : apart ? k : by_heads(n, k, heads);
+    h.v = two_in_one ? picked(n, kK, 1) : apart ? v : by_heads(n, v, heads);
+  }
   if (n.has(kPastKey)) h.past_key = n.in[kPastKey], h.past_value = n.in[kPastValue];
-  NNEX_ASSIGN(h.mask, masks(n, h, kPadding, kScoreBias));
+  NNEX_ASSIGN(h.mask, masks(n, h, kPadding, kScoreBias, real_type(n, kQ)));
   const std::vector<ValueId> out = attention(n, h, attention_attrs(n));
   n.bind(0, side_by_side(n, out[0]));
   n.bind(1, out[1]);
@@ -302,7 +323,7 @@ Result<Quirked> group_query_attention(NodeImport& n) {
 }
 
 constexpr QuirkRow kAttentionRows[] = {
-    {"Attention", packed_attention, kDomain},
+    {"Attention", real_attention, kDomain},
     {"GroupQueryAttention", group_query_attention, kDomain},
     {"MultiHeadAttention", multi_head_attention, kDomain},
     {"RotaryEmbedding", rotary_embedding, kDomain},
