@@ -119,10 +119,19 @@ TYPES = {1: 'FP32', 2: 'UINT8', 3: 'INT8', 4: 'UINT16', 5: 'INT16', 6: 'INT32', 
 
 
 class Server:
-    def __init__(self, *arguments, env=None):
+    """`serving`: whether it is waited for until all models are loaded, or until its port is open."""
+
+    def __init__(self, *arguments, env=None, serving=True):
         self.log = tempfile.TemporaryFile('w+')
         self.process = subprocess.Popen([NNEX, 'serve', '--port', '0', *(a if isinstance(a, bytes) else str(a) for a in arguments)], stdout=subprocess.PIPE,
                                         stderr=self.log, text=True, env=env)
+        if serving:
+            return self.wait_until_serving()
+        listening = lambda: re.search(r' listening http=127\.0\.0\.1:(\d+)( grpc=127\.0\.0\.1:\d+)?\n', self.logged())
+        check(eventually(lambda: listening() or self.process.poll() is not None) and listening(), 'no server: ' + self.logged())
+        self.port = int(listening()[1])
+
+    def wait_until_serving(self):
         line = self.process.stdout.readline()
         over_grpc = re.match(r'nnex: serving on grpc://127\.0\.0\.1:(\d+)$', line.strip())
         if over_grpc:
@@ -842,6 +851,12 @@ SIDE = int(os.environ.get('NNEX_SLOW', 1024))
 SLOW = onnx('MatMul', [('a', 1, ['N', SIDE, SIDE]), ('b', 1, ['N', SIDE, SIDE])], [('y', 1, ['N', SIDE, SIDE])])
 
 
+# Eight such products, one after the other, of one input.
+SLOWER = field(1, 8) + field(7, b''.join(
+    field(1, field(1, 'x') + field(1, 'y%d' % i if i else 'x') + field(2, 'y%d' % (i + 1)) + field(4, 'MatMul')) for i in range(8)) +
+    field(2, 'g') + field(11, port('x', 1, ['N', SIDE, SIDE])) + field(12, port('y8', 1, ['N', SIDE, SIDE]))) + field(8, field(1, '') + field(2, 17))
+
+
 def slow_request(rows, **parameters):
     zero = b'\0' * (4 * rows * SIDE * SIDE)
     return binary_request([('a', 'FP32', [rows, SIDE, SIDE], zero), ('b', 'FP32', [rows, SIDE, SIDE], zero)],
@@ -991,13 +1006,17 @@ def test_repository():
             os.rename(os.path.join(folder, 'other.onnx.new'), os.path.join(folder, 'other.onnx'))
             check('other' in s.json('POST', '/v2/repository/models/other/load', status=400)['error'], 'broken')
             equal(ask(model='other')['outputs'][0]['data'], [3, 6, 9, 12], 'what was loaded goes on')
-            # one that was asked for, cannot be loaded and is gone then
+            # a new one that is broken: its own clients miss it, and nobody else
             repository(folder, bad=b'no model at all')
-            s.json('POST', '/v2/repository/models/bad/load', status=400)
-            equal(s.json('GET', '/v2/health/ready', status=503), {'ready': False}, 'what was asked for is missing')
+            why = s.json('POST', '/v2/repository/models/bad/load', status=400)['error']
+            equal(s.json('GET', '/v2/health/ready'), {'ready': True}, 'beside a new model that is broken')
+            equal(s.json('GET', '/v2/models/bad/ready', status=503), {'name': 'bad', 'ready': False}, 'the broken one')
+            ask(model='bad', status=503)
+            bad, = [m for m in s.json('POST', '/v2/repository/index') if m['name'] == 'bad']
+            check(bad['state'] == 'UNAVAILABLE' and bad['reason'] and bad['reason'] in why, bad)
             os.remove(os.path.join(folder, 'bad.onnx'))
             s.json('POST', '/v2/repository/models/bad/load', status=404)
-            equal(s.json('GET', '/v2/health/ready'), {'ready': True}, 'what is gone is not waited for')
+            s.json('GET', '/v2/models/bad/ready', status=404)
             # unload
             s.json('POST', '/v2/repository/models/fresh/unload')
             ask(model='fresh', status=503)
@@ -1007,9 +1026,12 @@ def test_repository():
                 s.json('POST', '/v2/repository/models/%s/load' % name, status=404)
                 s.json('POST', '/v2/repository/models/%s/unload' % name, status=404)
             # SIGHUP loads what is there by now
-            repository(folder, other=scaled(5), late=scaled(9))
+            repository(folder, other=scaled(5), late=scaled(9), bad=b'no model at all')
             os.remove(os.path.join(folder, 'fresh.onnx'))
             s.process.send_signal(signal.SIGHUP)
+            check(eventually(lambda: 'reloaded ok=false' in s.logged()), s.logged()[-500:])
+            equal(s.json('GET', '/v2/health/ready'), {'ready': True}, 'beside a new model that is broken')
+            os.remove(os.path.join(folder, 'bad.onnx'))
             eventually(lambda: b'"late"' in s.ask('POST', '/v2/repository/index', '{"ready": true}')[2])
             equal(ask(model='late')['outputs'][0]['data'], [9, 18, 27, 36], 'late')
             eventually(lambda: ask(model='other')['outputs'][0]['data'] == [5, 10, 15, 20])
@@ -1102,6 +1124,60 @@ def test_reload_under_load():
             for x in seen:
                 equal(x, sorted(x), 'versions in order')
             check(max(max(x) for x in seen) >= last - 3, 'new versions are seen')
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_start():
+    """While models load the port is open: alive and not ready; each answers when it is loaded; SIGTERM and errors end it."""
+    folder = tempfile.mkdtemp()
+    repository(folder, first=scaled(2), second=SLOWER)  # whose rows are tried together when it is loaded
+    try:
+        with Server(folder, '--threads', 1, serving=False) as s:
+            check(eventually(lambda: s.ask('GET', '/v2/models/first/ready')[0] == 200), 'the first model')
+            equal(s.json('POST', '/v2/models/first/infer', of_numbers([1, 2, 3, 4]))['outputs'][0]['data'], [2, 4, 6, 8], 'first')
+            equal(s.json('GET', '/v2/health/live'), {'live': True}, 'live')
+            equal(s.json('GET', '/v2/health/ready', status=503), {'ready': False}, 'ready')
+            equal(s.json('GET', '/v2/models/second/ready', status=503), {'name': 'second', 'ready': False}, 'second ready')
+            status, h, _ = s.ask('POST', '/v2/models/second/infer', '{}')
+            equal((status, h['Retry-After']), (503, '1'), 'second')
+            check({'name': 'second', 'version': '1', 'state': 'UNAVAILABLE', 'reason': 'not loaded yet'} in
+                  s.json('POST', '/v2/repository/index'), 'index')
+            s.wait_until_serving()
+            equal(s.json('GET', '/v2/health/ready'), {'ready': True}, 'ready')
+            equal([m['name'] for m in s.json('POST', '/v2/repository/index', {'ready': True})], ['first', 'second'], 'loaded')
+        with Server(folder, '--threads', 1, '--drain-delay', 0, serving=False) as s:
+            check(eventually(lambda: s.ask('GET', '/v2/models/first/ready')[0] == 200), 'the first model')
+            s.process.send_signal(signal.SIGTERM)
+            equal((s.process.wait(20), s.process.stdout.read()), (0, ''), 'SIGTERM while a model is loaded')
+            check(' loaded model=second' not in s.logged(), 'a model that is being loaded is not waited for')
+        with open(os.path.join(folder, 'third.onnx'), 'wb') as f:
+            f.write(b'nothing')
+        s = Server(folder, '--threads', 1, serving=False)
+        equal((s.process.wait(60), s.process.stdout.read()), (3, ''), 'a broken model')
+        check("loading model 'third'" in s.logged(), s.logged()[-500:])
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_index():
+    """The index looks at the folder without holding up anybody."""
+    folder = tempfile.mkdtemp()
+    repository(folder, scale=scaled(2))
+    for i in range(5000):
+        os.mkdir(os.path.join(folder, 'folder%d' % i))
+    try:
+        with Server(folder) as s:
+            found, others = [], 0
+            looks = threading.Thread(target=lambda: found.extend(s.json('POST', '/v2/repository/index')))
+            connection = s.connect()
+            looks.start()
+            while looks.is_alive():
+                equal(s.ask('GET', '/v2/health/live', connection=connection)[0], 200, 'live')
+                others += 1
+            looks.join()
+            equal([m['name'] for m in found], ['scale'], 'index')
+            check(others > 100, '%d requests were answered while the index looked' % others)
     finally:
         shutil.rmtree(folder)
 

@@ -81,6 +81,18 @@ std::string_view bearer_of(std::string_view authorization) {
   return at == std::string_view::npos ? std::string_view() : authorization.substr(at);
 }
 
+/// The object that a request to the repository may have for a body; of none, an empty one. Errors: invalid_argument,
+/// limit.
+Result<Json> control_body(const std::string& body) {
+  constexpr size_t kLargest = 4096;  // of the little that it says
+  if (body.empty()) return Json::object();
+  if (body.size() > kLargest)
+    return Error(Code::limit, fmt::format("the body has {} bytes; the limit is {}", body.size(), kLargest));
+  Json j = Json::parse(body, nullptr, false);
+  if (!j.is_object()) return refused("the body is no JSON object");
+  return j;
+}
+
 std::string_view name_of(const Path& path) { return path[2]; }
 
 /// models/NAME[/versions/VERSION]: the version and where what follows begins.
@@ -124,42 +136,9 @@ struct Api::Inference {
 };
 
 Api::Api(Repository& repository, Metrics& metrics, Budget& budget, const Log& log, ApiOptions options)
-    : repository_(repository), metrics_(metrics), budget_(budget), log_(log), options_(options), reader_([this] {
-        work();
-      }) {}
+    : repository_(repository), metrics_(metrics), budget_(budget), log_(log), options_(options) {}
 
 Api::~Api() { stop(); }
-
-void Api::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
-  }
-  changed_.notify_all();
-  if (reader_.joinable()) reader_.join();
-}
-
-void Api::later(std::function<void()> task) {
-  {
-    const std::lock_guard lock(mutex_);
-    tasks_.push_back(std::move(task));
-  }
-  changed_.notify_one();
-}
-
-void Api::work() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [this] { return ending_ || !tasks_.empty(); });
-    if (tasks_.empty()) return;
-    auto task = std::move(tasks_.front());
-    tasks_.pop_front();
-    lock.unlock();
-    task();
-    task = {};
-    lock.lock();
-  }
-}
 
 Status Api::read_keys(const std::string& path) {
   NNEX_ASSIGN(const std::string text, read_file(path));
@@ -273,7 +252,6 @@ Response Api::route(const Request& request, const Path& path) {
   if (path.size() == 1) return reads(request) ? server_metadata() : not_allowed("GET");
   if (path[1] == "health" && path.size() == 3) return health(request, path);
   if (path[1] == "models" && path.size() >= 3) return model(request, path);
-  if (path[1] == "repository" && path.size() == 3 && path[2] == "index") return index(request);
   return not_found(request);
 }
 
@@ -312,45 +290,47 @@ Response Api::model(const Request& request, const Path& path) const {
   return r;
 }
 
-Response Api::index(const Request& request) const {
-  if (request.method != "POST") return not_allowed("POST");
-  constexpr size_t kLargest = 4096;  // of the little that such a body says
-  if (request.body.size() > kLargest)
-    return Response::error(413, fmt::format("the body has {} bytes; the limit is {}", request.body.size(), kLargest));
-  bool ready_alone = false;
-  if (!request.body.empty()) {
-    const Json j = Json::parse(request.body, nullptr, false);
-    if (!j.is_object()) return Response::error(400, "the body is no JSON object");
-    if (const auto at = j.find("ready"); at != j.end()) {
-      if (!at->is_boolean()) return Response::error(400, "\"ready\": needed true or false");
-      ready_alone = at->get<bool>();
-    }
-  }
-  Json out = Json::array();
-  for (const IndexEntry& e : repository_.index())
-    if (!ready_alone || e.state == "READY")
-      out.push_back({{"name", e.name}, {"version", e.version}, {"state", e.state}, {"reason", e.reason}});
-  return json(out);
+/// What the repository's threads do, and answer when it is done: repository/index, repository/models/NAME/load and
+/// unload. false: the path is another one.
+bool Api::control(const Request& request, const Path& path, const Reply& reply) {
+  const bool is_index = path.size() == 3 && path[2] == "index";
+  const bool is_model = path.size() == 5 && path[2] == "models" && (path[4] == "load" || path[4] == "unload");
+  if (!is_index && !is_model) return false;
+  if (request.method != "POST") return reply(not_allowed("POST"), {}), true;
+  const auto body = control_body(request.body);
+  const Status status = !body.ok() ? Status(Error(body.error().code(), body.error().message()))
+                        : is_index ? index(*body, reply)
+                                   : change(path[3], path[4] == "load", reply);
+  if (!status.ok()) reply(Response::error(status_of(status.error()), status.error().message()), {});
+  return true;
 }
 
-/// repository/models/NAME/load and unload, which are answered when they are done; false: the path is another one.
-bool Api::control(const Request& request, const Path& path, const Reply& reply) {
-  if (path.size() != 5 || path[2] != "models" || (path[4] != "load" && path[4] != "unload")) return false;
-  if (request.method != "POST") {
-    reply(not_allowed("POST"), {});
-    return true;
-  }
-  const auto done = [reply, name = path[3]](Status status) {
+Status Api::index(const Json& body, const Reply& reply) {
+  const auto ready = body.find("ready");
+  if (ready != body.end() && !ready->is_boolean()) return refused("\"ready\": needed true or false");
+  const bool ready_alone = ready != body.end() && ready->get<bool>();
+  repository_.index([reply, ready_alone](const std::vector<IndexEntry>& entries) {
+    Json out = Json::array();
+    for (const IndexEntry& e : entries)
+      if (!ready_alone || e.state == "READY")
+        out.push_back({{"name", e.name}, {"version", e.version}, {"state", e.state}, {"reason", e.reason}});
+    reply(json(out), {});
+  });
+  return {};
+}
+
+Status Api::change(const std::string& name, bool load, const Reply& reply) {
+  const auto done = [reply](const Status& status) {
     Response r = json(Json::object());
     if (!status.ok())
       r = Response::error(status.error().code() == Code::invalid_argument ? 404 : 400, status.error().text());
     reply(std::move(r), {});
   };
-  if (path[4] == "load")
-    repository_.load(path[3], done);
+  if (load)
+    repository_.load(name, done);
   else
-    repository_.unload(path[3], done);
-  return true;
+    repository_.unload(name, done);
+  return {};
 }
 
 void Api::refuse(const std::shared_ptr<Inference>& inference, int status, std::string_view message) {
@@ -407,7 +387,7 @@ std::shared_ptr<Pending> Api::infer(Call& call, const Path& path, const Reply& r
            nullptr;
   if (!in->call.lease.resize(needed)) return refuse(in, 429, "requests hold all memory there is for them"), nullptr;
   if (json_bytes > kLargeJson)
-    later([this, in] { read(in); });
+    reader_.post([this, in] { read(in); });
   else
     read(in);
   return in->pending;

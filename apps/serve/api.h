@@ -1,14 +1,11 @@
 #pragma once
 // What a server answers, without sockets: paths to functions.
 
-#include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "serve/budget.h"
@@ -17,6 +14,8 @@
 #include "serve/metrics.h"
 #include "serve/repository.h"
 #include "serve/spans.h"
+#include "serve/worker.h"
+#include "shared/json.h"
 
 namespace nnex::serve {
 
@@ -57,7 +56,7 @@ class Api {
   /// stop(). Every scheduler of the repository must be closed by then.
   ~Api();
   /// Waits for the bodies that it still reads.
-  void stop();
+  void stop() { reader_.stop(); }
 
   /// Keys that requests must show; none: all are answered. Errors: unreadable; invalid_argument (no key in the file).
   Status read_keys(const std::string& path);
@@ -70,8 +69,8 @@ class Api {
 
   /// Called exactly once for each request, by any thread; it takes over what the request holds of the budget.
   using Reply = std::function<void(Response, Lease)>;
-  /// Answers a request. Those for models return at once, and what is pending; all others are answered before it
-  /// returns. A cancelled one may still be answered.
+  /// Answers a request. Those for inference return what is pending, and those to the repository are done by its
+  /// threads; all others are answered before it returns. A cancelled one may still be answered.
   std::shared_ptr<Pending> answer(Call call, Reply reply);
 
  private:
@@ -82,8 +81,9 @@ class Api {
   Response health(const Request& request, const std::vector<std::string>& path) const;
   Response server_metadata() const;
   Response model(const Request& request, const std::vector<std::string>& path) const;
-  Response index(const Request& request) const;
   bool control(const Request& request, const std::vector<std::string>& path, const Reply& reply);
+  Status index(const cli::Json& body, const Reply& reply);
+  Status change(const std::string& name, bool load, const Reply& reply);
   std::shared_ptr<Pending> infer(Call& call, const std::vector<std::string>& path, const Reply& reply);
   static void refuse(const std::shared_ptr<Inference>& inference, int status, std::string_view message);
   void read(const std::shared_ptr<Inference>& inference);
@@ -91,8 +91,6 @@ class Api {
   static bool make_room(const std::shared_ptr<Inference>& inference, int64_t bytes);
   static void finish(const std::shared_ptr<Inference>& inference, Outcome outcome);
   Reply watched(Call& call, Reply reply) const;
-  void later(std::function<void()> task);
-  void work();
 
   Repository& repository_;
   Metrics& metrics_;
@@ -102,11 +100,7 @@ class Api {
   Spans* spans_ = nullptr;
   mutable std::mutex keys_mutex_;
   std::vector<std::string> keys_;  // their hashes
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;  // large bodies to read
-  bool ending_ = false;
-  std::thread reader_;
+  Worker reader_;                  // of large bodies
 };
 
 }  // namespace nnex::serve

@@ -110,15 +110,20 @@ void Server::Impl::dispatch(Connection& c) {
       first = answers.empty();
       answers.push_back({id, sequence, std::move(response), std::move(lease)});
     }
-    const uint64_t one = 1;
-    if (first) (void)!::write(wake_fd, &one, sizeof one);
+    if (first) wake_loop();
   });
   if (c.state == State::answering) c.pending = std::move(pending);
+}
+
+void Server::Impl::wake_loop() const {
+  const uint64_t one = 1;
+  (void)!::write(wake_fd, &one, sizeof one);
 }
 
 void Server::Impl::take_answers() {
   uint64_t count = 0;
   (void)!::read(wake_fd, &count, sizeof count);
+  if (stopped) event_base_loopbreak(base.get());
   std::vector<Answer> ready;
   {
     const std::lock_guard lock(mutex);

@@ -66,8 +66,6 @@ int64_t version_number(const std::string& name) {
 
 bool higher(const Place& a, const Place& b) { return version_number(a.version) > version_number(b.version); }
 
-using Found = std::map<std::string, std::vector<Place>>;
-
 Status add(Found& found, std::vector<Place> places) {
   if (places.empty()) return {};
   const std::string name = places[0].name;
@@ -173,17 +171,13 @@ Result<std::unique_ptr<Scheduler>> started(const Model& model, const SchedulerOp
 }  // namespace
 
 Repository::Repository(RepositoryOptions options, Metrics& metrics, const Log& log)
-    : options_(std::move(options)), metrics_(metrics), log_(log), thread_([this] { work(); }) {}
+    : options_(std::move(options)), metrics_(metrics), log_(log) {}
 
 Repository::~Repository() { close(); }
 
 void Repository::close() {
-  {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  loader_.stop();
+  looker_.stop();
   std::vector<std::shared_ptr<Served>> all;
   {
     const std::lock_guard lock(mutex_);
@@ -193,41 +187,25 @@ void Repository::close() {
   for (const auto& served : all) served->scheduler->close();
 }
 
-/// The thread that loads: one thing after the other, so that two loads never take memory together.
-void Repository::work() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [this] { return ending_ || !tasks_.empty(); });
-    if (tasks_.empty()) return;
-    const auto task = std::move(tasks_.front());
-    tasks_.pop_front();
-    lock.unlock();
-    task();
-    lock.lock();
-  }
-}
-
-void Repository::post(std::function<void()> task) {
-  {
-    const std::lock_guard lock(mutex_);
-    tasks_.push_back(std::move(task));
-  }
-  changed_.notify_all();
+void Repository::open(Done done) {
+  loader_.post([this, done = std::move(done)] { done(open_now()); });
 }
 
 void Repository::load(const std::string& name, Done done) {
-  post([this, name, done = std::move(done)] { done(load_now(name)); });
+  loader_.post([this, name, done = std::move(done)] { done(load_now(name)); });
 }
 
 void Repository::unload(const std::string& name, Done done) {
-  post([this, name, done = std::move(done)] { done(unload_now(name)); });
+  loader_.post([this, name, done = std::move(done)] { done(unload_now(name)); });
 }
 
 void Repository::reload(Done done) {
-  post([this, done = std::move(done)] { done(reload_now()); });
+  loader_.post([this, done = std::move(done)] { done(reload_now()); });
 }
 
-Status Repository::open() { return reload_now(); }
+void Repository::index(std::function<void(std::vector<IndexEntry>)> done) {
+  looker_.post([this, done = std::move(done)] { done(index_now()); });
+}
 
 /// Loads one version; it does not answer yet.
 Result<std::shared_ptr<Served>> Repository::make(const Place& place) const {
@@ -282,7 +260,11 @@ void Repository::retire(std::vector<std::shared_ptr<Served>> old) const {
 
 Status Repository::load_now(const std::string& name) {
   std::vector<PassedOver> passed;
-  NNEX_ASSIGN(auto found, find_models(options_, passed));
+  NNEX_ASSIGN(const Found found, find_models(options_, passed));
+  return load_found(name, found, passed);
+}
+
+Status Repository::load_found(const std::string& name, const Found& found, const std::vector<PassedOver>& passed) {
   const auto at = found.find(name);
   if (at == found.end()) {
     const auto over = std::find_if(passed.begin(), passed.end(), [&](const PassedOver& p) { return p.name == name; });
@@ -314,7 +296,7 @@ Status Repository::load_now(const std::string& name) {
       served->metrics->ready = false;
       old.push_back(std::move(served));
     }
-    state = {at->second, std::move(fresh), {}, true};
+    state = {at->second, std::move(fresh), {}};
     for (auto& [version, served] : state.loaded) served->metrics->ready = true;
   }
   retire(std::move(old));
@@ -334,17 +316,43 @@ Status Repository::unload_now(const std::string& name) {
       old.push_back(std::move(served));
     }
     at->second.loaded.clear();
-    at->second.wanted = false;
   }
   retire(std::move(old));
   return {};
+}
+
+void Repository::log_passed_over(const std::vector<PassedOver>& passed) const {
+  for (const PassedOver& over : passed) log_.line("passed over", {{"path", over.path}, {"because", over.why}});
+}
+
+/// A model is known, and said to be missing, before its turn to be loaded comes. The first error, as reload_now().
+Status Repository::open_now() {
+  std::vector<PassedOver> passed;
+  auto all = find_models(options_, passed);
+  log_passed_over(passed);
+  NNEX_ASSIGN(const auto found, std::move(all));
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [name, places] : found) {
+      State& state = models_[name];
+      state.places = places;
+      for (const Place& place : places) state.reasons[place.version] = "not loaded yet";
+    }
+  }
+  Status first;
+  for (const auto& [name, places] : found) {
+    Status status = load_found(name, found, passed);
+    if (first.ok() && !status.ok()) first = std::move(status);
+  }
+  opened_ = first.ok();
+  return first;
 }
 
 /// The first error, once everything was tried.
 Status Repository::reload_now() {
   std::vector<PassedOver> passed;
   auto all = find_models(options_, passed);
-  for (const PassedOver& over : passed) log_.line("passed over", {{"path", over.path}, {"because", over.why}});
+  log_passed_over(passed);
   NNEX_ASSIGN(const auto found, std::move(all));
   std::set<std::string> gone, names;
   for (const auto& [name, places] : found) names.insert(name);
@@ -364,7 +372,7 @@ Status Repository::reload_now() {
   }
   Status first;
   for (const std::string& name : names) {
-    Status status = load_now(name);
+    Status status = load_found(name, found, passed);
     if (first.ok() && !status.ok()) first = std::move(status);
   }
   return first;
@@ -397,7 +405,7 @@ std::vector<std::string> Repository::versions(const std::string& name) const {
   return out;
 }
 
-std::vector<IndexEntry> Repository::index() const {
+std::vector<IndexEntry> Repository::index_now() const {
   std::vector<PassedOver> passed;
   const auto found = find_models(options_, passed);
   const std::lock_guard lock(mutex_);
@@ -418,13 +426,6 @@ std::vector<IndexEntry> Repository::index() const {
     }
   }
   return out;
-}
-
-bool Repository::ready() const {
-  const std::lock_guard lock(mutex_);
-  return !models_.empty() && std::all_of(models_.begin(), models_.end(), [](const auto& m) {
-    return !m.second.wanted || m.second.loaded.size() == m.second.places.size();
-  });
 }
 
 }  // namespace nnex::serve

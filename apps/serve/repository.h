@@ -1,14 +1,12 @@
 #pragma once
 // Models by name and version: found on disk, loaded, replaced while the old one still answers, unloaded.
 
-#include <condition_variable>
-#include <deque>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "nnex/load.h"
@@ -16,6 +14,7 @@
 #include "serve/metrics.h"
 #include "serve/protocol.h"
 #include "serve/scheduler.h"
+#include "serve/worker.h"
 
 namespace nnex::serve {
 
@@ -39,13 +38,14 @@ struct PassedOver {
   std::string path, why;
 };
 
+using Found = std::map<std::string, std::vector<Place>>;
+
 /// What the paths offer: every version of every model, by name, the highest version first.
 /// A path is one model (a file; a folder of NNEF or CVM), or a folder of models: NAME.onnx and other files,
 /// NAME/model.onnx, or NAME/VERSION/model.onnx with whole numbers for versions. What else such a folder holds, but for
 /// names that begin with a dot, is added to `passed`. Errors: unreadable, invalid_argument (nothing there, a name
 /// twice).
-Result<std::map<std::string, std::vector<Place>>> find_models(const RepositoryOptions& options,
-                                                              std::vector<PassedOver>& passed);
+Result<Found> find_models(const RepositoryOptions& options, std::vector<PassedOver>& passed);
 
 /// A version that is loaded.
 struct Served {
@@ -75,8 +75,10 @@ class Repository {
   /// Takes no more requests, and returns when all that were taken are answered.
   void close();
 
-  /// Finds and loads everything. Errors: those of find_models and of the first model that cannot be loaded.
-  Status open();
+  using Done = std::function<void(Status)>;
+  /// Finds and loads everything; each model answers as soon as it is loaded. `done` is called by the repository's
+  /// thread. Errors: those of find_models and of the first model that cannot be loaded.
+  void open(Done done);
 
   /// The version, or the highest that is loaded for an empty one. Null: none such is loaded.
   std::shared_ptr<Served> find(const std::string& name, const std::string& version) const;
@@ -84,11 +86,15 @@ class Repository {
   bool knows(const std::string& name, const std::string& version) const;
   /// Versions that are loaded, in ascending order.
   std::vector<std::string> versions(const std::string& name) const;
-  std::vector<IndexEntry> index() const;
-  /// Whether everything that was asked for is loaded.
-  bool ready() const;
+  /// What is loaded, and what the folders have by now: they are looked at by a thread of their own, which calls `done`.
+  /// Loading does not hold it up.
+  void index(std::function<void(std::vector<IndexEntry>)> done);
+  /// Whether open() has loaded everything. No load changes that later: what answers goes on where its new files are
+  /// broken, and a model that never was there is missed by its own clients alone.
+  bool ready() const { return opened_; }
+  /// Whether something is being loaded or unloaded.
+  bool busy() const { return loader_.busy(); }
 
-  using Done = std::function<void(Status)>;
   /// Loads what the folder has of a model by now, beside what answers; then that takes over, and other versions go once
   /// they have answered what they took. `done` is called by the repository's thread. Errors: invalid_argument (no such
   /// model), those of loading: what was loaded goes on.
@@ -103,15 +109,16 @@ class Repository {
     std::vector<Place> places;                              // of versions that are wanted, the highest first
     std::map<std::string, std::shared_ptr<Served>> loaded;  // by version
     std::map<std::string, std::string> reasons;             // why a version is not loaded
-    bool wanted = true;
   };
 
-  void work();
-  void post(std::function<void()> task);
   Result<std::shared_ptr<Served>> make(const Place& place) const;
   Status load_now(const std::string& name);
+  Status load_found(const std::string& name, const Found& found, const std::vector<PassedOver>& passed);
   Status unload_now(const std::string& name);
+  Status open_now();
   Status reload_now();
+  void log_passed_over(const std::vector<PassedOver>& passed) const;
+  std::vector<IndexEntry> index_now() const;
   void retire(std::vector<std::shared_ptr<Served>> old) const;
 
   RepositoryOptions options_;
@@ -119,10 +126,9 @@ class Repository {
   const Log& log_;
   mutable std::mutex mutex_;
   std::map<std::string, State> models_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
-  bool ending_ = false;
-  std::thread thread_;
+  std::atomic<bool> opened_{false};
+  Worker loader_;  // one thing after the other, so that two loads never take memory together
+  Worker looker_;  // at folders, which may be slow: on another machine, for example
 };
 
 }  // namespace nnex::serve

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <future>
 
 #include "serve/grpc/front.h"
 #include "serve/server.h"
+#include "shared/command_line.h"
+#include "shared/ending.h"
 #include "shared/say.h"
 #include "shared/try.h"
 
@@ -75,20 +78,31 @@ Result<bool> serve(const Options& o) {
   if (!o.otlp.empty()) {
     NNEX_ASSIGN(send, otlp_over_http(o.otlp));
   }
-  NNEX_TRY(repository.open());
   NNEX_ASSIGN(const auto server, Server::listen(server_options, api, metrics, budget, log));
   std::optional<Spans> spans;
   if (send) api.trace_to(spans.emplace(std::move(send), server->address(), metrics));
   Backend backend(api, budget);
   std::unique_ptr<GrpcFront> grpc;
+  cli::Json addresses = {{"http", server->address()}};
   if (o.grpc_port) {
     const GrpcOptions grpc_options{o.host, *o.grpc_port, o.request_limit, o.queue_bytes};
     NNEX_ASSIGN(grpc, listen_grpc(backend, grpc_options));
-    cli::say("nnex: serving on grpc://{}\n", grpc->address());
+    addresses["grpc"] = grpc->address();
   }
-  cli::say("nnex: serving on http://{}\n", server->address());
-  std::fflush(stdout);
+  log.line("listening", addresses);  // and alive, but not ready
 
+  const auto opening = std::make_shared<std::promise<Status>>();  // the repository's thread may be the last to have it
+  auto opened = opening->get_future();
+  repository.open([&, opening](Status status) {
+    const bool ok = status.ok();
+    if (ok) {
+      if (grpc) cli::say("nnex: serving on grpc://{}\n", grpc->address());
+      cli::say("nnex: serving on http://{}\n", server->address());
+      std::fflush(stdout);
+    }
+    opening->set_value(std::move(status));
+    if (!ok) server->stop();
+  });
   bool all = server->run([&] {
     if (!o.key_file.empty())
       if (const Status keys = api.read_keys(o.key_file); !keys.ok())
@@ -100,8 +114,18 @@ Result<bool> serve(const Options& o) {
   // Whoever still runs answers into the servers: all end before these do.
   if (grpc && !grpc->stop(server->time_left())) all = false;
   api.stop();
-  repository.close();
+  if (opened.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
+    if (Status status = opened.get(); !status.ok()) {
+      repository.close();
+      return std::move(status).error();
+    }
+  }
   log.line("ended", {{"all_answered", all}});
+  if (repository.busy()) {  // a model that is being loaded, perhaps for minutes, is for nobody any more
+    spans.reset();
+    cli::end_now(all ? cli::kOk : cli::kNegative);
+  }
+  repository.close();
   return all;
 }
 

@@ -40,9 +40,10 @@ struct Options {
 /// Whether this build has the server: it needs libevent.
 bool available();
 
-/// Serves until SIGTERM or SIGINT, then answers what it has taken. SIGHUP loads all models and keys again. Prints
-/// "nnex: serving on http://HOST:PORT" once it listens. true: all requests were answered; false: some were cut at the
-/// end. Errors: those of loading; unreadable (the address cannot be had), unsupported (no such build).
+/// Serves until SIGTERM or SIGINT, then answers what it has taken. SIGHUP loads all models and keys again. It listens
+/// first and loads then; once all is loaded it prints "nnex: serving on http://HOST:PORT". true: all requests were
+/// answered; false: some were cut at the end. Errors: those of loading; unreadable (the address cannot be had),
+/// unsupported (no such build).
 Result<bool> serve(const Options& options);
 
 }  // namespace nnex::serve

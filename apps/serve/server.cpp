@@ -311,6 +311,11 @@ bool Server::run(const std::function<void()>& reload) {
   return impl_->all_answered;
 }
 
+void Server::stop() {
+  impl_->stopped = true;
+  impl_->wake_loop();
+}
+
 std::chrono::microseconds Server::time_left() const {
   using std::chrono::microseconds;
   if (!impl_->all_answered) return microseconds(0);

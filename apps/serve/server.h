@@ -35,6 +35,8 @@ class Server {
   /// Serves until SIGTERM or SIGINT has been obeyed; `reload` is called on SIGHUP. Whether every request that was
   /// taken was answered.
   bool run(const std::function<void()>& reload);
+  /// Ends run(), now or when it begins, and answers nobody any more. Any thread may call it.
+  void stop();
   /// After run(): what is left of drain_timeout for others that end with this server.
   std::chrono::microseconds time_left() const;
 

@@ -8,6 +8,7 @@
 #include <event2/listener.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <ctime>
 #include <functional>
 #include <memory>
@@ -61,6 +62,7 @@ struct Server::Impl {
   std::unordered_map<uint64_t, std::unique_ptr<Connection>> connections;
   uint64_t last_id = 0;
   std::thread::id loop_thread;
+  std::atomic<bool> stopped{false};
   std::mutex mutex;
   std::vector<Answer> answers;     // of other threads
   std::vector<uint64_t> answered;  // connections in that state
@@ -87,6 +89,7 @@ struct Server::Impl {
   void on_event(Connection& c, short what);
   void drop(Connection& c);
   void take_answers();
+  void wake_loop() const;
   void check_times();
   bool too_slow(const Connection& c, Clock::time_point now) const;
   void end(bool at_once);
