@@ -1182,6 +1182,35 @@ def test_index():
         shutil.rmtree(folder)
 
 
+def test_signals():
+    """A signal that comes while the server cleans up ends it at once, with the exit code that it would have had."""
+    folder = tempfile.mkdtemp()
+    repository(folder, slow=SLOWER)
+    try:
+        for cut in False, True:
+            c = Collector(hangs=True)  # which the end waits for, five seconds
+            with Server(folder, '--otlp', c.url, '--threads', 1, '--max-batch', 1) as s:
+                s.ask('GET', '/v2')
+                if cut:
+                    body, headers = binary_request([('x', 'FP32', [12, SIDE, SIDE], b'\0' * (48 * SIDE * SIDE))])
+                    sock = socket.create_connection(('127.0.0.1', s.port), 20)
+                    sock.sendall(b'POST /v2/models/slow/infer HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n%s\r\n' % (
+                        len(body), b''.join(b'%s: %s\r\n' % (k.encode(), v.encode()) for k, v in headers.items())) + body)
+                    check(eventually(lambda: s.metric('nnex_inferences_in_flight', '{model="slow",version="1"}') == 1), 'in flight')
+                s.process.send_signal(signal.SIGINT)
+                if cut:
+                    check(eventually(lambda: ' draining' in s.logged()), s.logged()[-500:])
+                    s.process.send_signal(signal.SIGINT)
+                check(eventually(lambda: ' ended all_answered=%s\n' % ('false' if cut else 'true') in s.logged()), s.logged()[-500:])
+                began = time.monotonic()
+                s.process.send_signal(signal.SIGTERM)
+                equal(s.process.wait(20), int(cut), 'exit code')
+                check(time.monotonic() - began < 2, 'it ended after %.1f s' % (time.monotonic() - began))
+                s.process.returncode = 0
+    finally:
+        shutil.rmtree(folder)
+
+
 def test_drain():
     """SIGTERM: not ready at once, answers what it has taken and what comes meanwhile, ends with 0; SIGINT at once."""
     folder = tempfile.mkdtemp()

@@ -111,8 +111,11 @@ Result<bool> serve(const Options& o) {
       log.line("reloaded", {{"ok", status.ok()}, {"error", status.ok() ? std::string() : status.error().text()}});
     });
   });
-  // Whoever still runs answers into the servers: all end before these do.
+  // Whoever still runs answers into the servers: all end before these do. A signal that comes meanwhile ends the rest
+  // at once, with the exit code that it would have had.
+  cli::end_on_signals_with(all && !grpc ? cli::kOk : cli::kNegative);
   if (grpc && !grpc->stop(server->time_left())) all = false;
+  cli::end_on_signals_with(all ? cli::kOk : cli::kNegative);
   api.stop();
   if (opened.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
     if (Status status = opened.get(); !status.ok()) {

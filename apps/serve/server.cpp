@@ -98,16 +98,15 @@ Status Server::Impl::bind() {
       base.get(), -1, EV_PERSIST, [](evutil_socket_t, short, void* self) { static_cast<Impl*>(self)->check_times(); },
       this));
   event_add(tick.get(), &kTick);
-  const auto on_signal = [](evutil_socket_t number, short, void* self) {
-    Impl& server = *static_cast<Impl*>(self);
-    if (number == SIGHUP)
-      server.reload();
-    else
-      server.end(number == SIGINT);
+  const auto on_hangup = [](evutil_socket_t, short, void* self) { static_cast<Impl*>(self)->reload(); };
+  const auto on_end = [](evutil_socket_t number, short, void* self) {
+    static_cast<Impl*>(self)->end(number == SIGINT);
   };
-  for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
-    signals.emplace_back(evsignal_new(base.get(), number, on_signal, this));
-    event_add(signals.back().get(), nullptr);
+  hangup.reset(evsignal_new(base.get(), SIGHUP, on_hangup, this));
+  event_add(hangup.get(), nullptr);
+  for (const int number : {SIGTERM, SIGINT}) {
+    ends.emplace_back(evsignal_new(base.get(), number, on_end, this));
+    event_add(ends.back().get(), nullptr);
   }
   std::signal(SIGPIPE, SIG_IGN);
   return {};
@@ -230,11 +229,7 @@ void Server::Impl::drop_idlest() {
 /// second: that while is over. The third: nothing is waited for.
 void Server::Impl::end(bool at_once) {
   const auto now = Clock::now();
-  if (ending == Ending::now) {
-    all_answered = !in_flight();
-    event_base_loopbreak(base.get());
-    return;
-  }
+  if (ending == Ending::now) return cut();
   if (ending == Ending::no) {
     log.line("draining", {{"connections", connections.size()}});
     metrics.draining = true;
@@ -263,10 +258,15 @@ void Server::Impl::check_end(Clock::time_point now) {
   if (connections.empty()) {
     event_base_loopbreak(base.get());
   } else if (now - ending_since > options.drain_delay + options.drain_timeout) {
-    log.line("cut", {{"connections", connections.size()}});
-    all_answered = !in_flight();
-    event_base_loopbreak(base.get());
+    cut();
   }
+}
+
+/// Waits for nobody any more.
+void Server::Impl::cut() {
+  log.line("cut", {{"connections", connections.size()}});
+  all_answered = !in_flight();
+  event_base_loopbreak(base.get());
 }
 
 /// Takes the connections that the system has for us, which it would reset when the listener goes.
@@ -305,6 +305,7 @@ bool Server::run(const std::function<void()>& reload) {
   impl_->reload = reload;
   impl_->loop_thread = std::this_thread::get_id();
   event_base_dispatch(impl_->base.get());
+  impl_->ends.clear();
   for (auto& [id, c] : impl_->connections)
     if (c->pending) c->pending->cancel();
   impl_->connections.clear();

@@ -33,7 +33,7 @@ class Server {
   /// "127.0.0.1:8000"
   const std::string& address() const;
   /// Serves until SIGTERM or SIGINT has been obeyed; `reload` is called on SIGHUP. Whether every request that was
-  /// taken was answered.
+  /// taken was answered. From then on SIGTERM and SIGINT do what they did before listen().
   bool run(const std::function<void()>& reload);
   /// Ends run(), now or when it begins, and answers nobody any more. Any thread may call it.
   void stop();

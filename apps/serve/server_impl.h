@@ -54,7 +54,8 @@ struct Server::Impl {
   Base base;
   Listener listener;
   Event tick, wake, flush;
-  std::vector<Event> signals;
+  std::vector<Event> ends;  // SIGTERM, SIGINT
+  Event hangup;
   int wake_fd = -1;
   std::string address;
   int admitted = 0;
@@ -94,6 +95,7 @@ struct Server::Impl {
   bool too_slow(const Connection& c, Clock::time_point now) const;
   void end(bool at_once);
   void check_end(Clock::time_point now);
+  void cut();
   void accept_waiting();
   void drop_idlest();
   bool in_flight() const;

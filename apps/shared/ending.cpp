@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -80,6 +81,8 @@ constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP};
 
 int wake_end = -1;  // written to by the handler, before which it is set
 
+std::atomic<int> asked_code = -1;  // below 0: the program ends by the signal
+
 /// Wakes the thread, which the first signal ends: some senders send two.
 void wake(int number) {
   const int before = errno;
@@ -94,6 +97,7 @@ void wait_for_signal(int end) {
   }
   if (number == 0) return;
   remove_everything();
+  if (const int code = asked_code; code >= 0) std::_Exit(code);
   sigset_t its;
   sigemptyset(&its), sigaddset(&its, number);
   ::signal(number, SIG_DFL);
@@ -126,10 +130,13 @@ void clean_up_on_signals() {
   }
 }
 
+void end_on_signals_with(int exit_code) { asked_code = exit_code; }
+
 #else
 
 void keep_standard_streams() {}
 void clean_up_on_signals() {}
+void end_on_signals_with(int) {}
 
 #endif
 

@@ -16,6 +16,9 @@ void keep_standard_streams();
 /// they end the program. One that is ignored stays so.
 void clean_up_on_signals();
 
+/// After clean_up_on_signals(): the same, but from here on the program ends with this exit code, not by the signal.
+void end_on_signals_with(int exit_code);
+
 /// Removes the same and ends the program.
 [[noreturn]] void end_now(int exit_code);
 
