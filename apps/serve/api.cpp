@@ -345,6 +345,21 @@ void Api::refuse(const std::shared_ptr<Inference>& inference, int status, std::s
                    std::move(inference->call.lease));
 }
 
+/// Refuses a request for an error of the model or of its reading. What a client is told as 500 it can neither help nor
+/// explain: the log says whose request it was, and why.
+void Api::fail(const std::shared_ptr<Inference>& in, const Error& error, std::string_view message) const {
+  const int status = status_of(error);
+  if (status == 500) {
+    Json facts = {{"model", in->served->place.name}, {"version", in->served->place.version}};
+    if (in->request.id) facts["id"] = *in->request.id;
+    if (const std::string* trace = in->call.request.header("traceparent")) facts["traceparent"] = *trace;
+    facts["peer"] = in->call.peer;
+    facts["error"] = error.text();
+    log_.line("inference failed", facts);
+  }
+  refuse(in, status, message);
+}
+
 std::shared_ptr<Pending> Api::infer(Call& call, const Path& path, const Reply& reply) {
   const auto in = std::make_shared<Inference>();
   in->reply = reply;
@@ -409,7 +424,7 @@ void Api::read(const std::shared_ptr<Inference>& in) {
   const std::optional<int64_t> header_timeout = in->request.timeout_us;
   while (true) {
     auto request = read_infer(in->body, in->json_bytes, in->served->ports());
-    if (!request.ok()) return refuse(in, status_of(request.error()), request.error().message());
+    if (!request.ok()) return fail(in, request.error(), request.error().message());
     in->request = std::move(request).value();
     in->call.lease.force(static_cast<int64_t>(in->body->capacity()));
     auto timeout = options_.timeout;
@@ -421,7 +436,7 @@ void Api::read(const std::shared_ptr<Inference>& in) {
     bool gone = false;
     {
       const std::lock_guard lock(in->pending->mutex_);
-      work->done = [in](Outcome outcome) { finish(in, std::move(outcome)); };
+      work->done = [this, in](Outcome outcome) { finish(in, std::move(outcome)); };
       in->pending->served_ = in->served;
       in->pending->work_ = work;
       gone = in->pending->cancelled_;
@@ -456,7 +471,7 @@ bool Api::make_room(const std::shared_ptr<Inference>& in, int64_t bytes) {
   return false;
 }
 
-void Api::finish(const std::shared_ptr<Inference>& in, Outcome outcome) {
+void Api::finish(const std::shared_ptr<Inference>& in, Outcome outcome) const {
   const bool gone = in->pending->forget();
   const auto served = in->served;
   if (RequestSpan* span = in->call.span.get()) {
@@ -466,12 +481,12 @@ void Api::finish(const std::shared_ptr<Inference>& in, Outcome outcome) {
   }
   if (!outcome.results.ok()) {
     const Error& error = outcome.results.error();
-    return refuse(in, gone ? 499 : status_of(error), told(error));
+    return gone ? refuse(in, 499, told(error)) : fail(in, error, told(error));
   }
   in->body.reset();
   if (!make_room(in, response_bytes(in->request, *outcome.results))) return;
   auto response = answer_of(*in, *outcome.results);
-  if (!response.ok()) return refuse(in, status_of(response.error()), response.error().message());
+  if (!response.ok()) return fail(in, response.error(), response.error().message());
   if (!make_room(in, static_cast<int64_t>(response->body.capacity()))) return;
   served->metrics->count(gone ? 499 : 200);
   served->metrics->latency.observe(std::chrono::duration<double>(Clock::now() - in->call.arrived).count());

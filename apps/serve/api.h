@@ -86,10 +86,11 @@ class Api {
   Status change(const std::string& name, bool load, const Reply& reply);
   std::shared_ptr<Pending> infer(Call& call, const std::vector<std::string>& path, const Reply& reply);
   static void refuse(const std::shared_ptr<Inference>& inference, int status, std::string_view message);
+  void fail(const std::shared_ptr<Inference>& inference, const Error& error, std::string_view message) const;
   void read(const std::shared_ptr<Inference>& inference);
   static Result<Response> answer_of(const Inference& in, const std::vector<Value>& results);
   static bool make_room(const std::shared_ptr<Inference>& inference, int64_t bytes);
-  static void finish(const std::shared_ptr<Inference>& inference, Outcome outcome);
+  void finish(const std::shared_ptr<Inference>& inference, Outcome outcome) const;
   Reply watched(Call& call, Reply reply) const;
 
   Repository& repository_;
