@@ -1006,6 +1006,11 @@ def test_repository():
             os.rename(os.path.join(folder, 'other.onnx.new'), os.path.join(folder, 'other.onnx'))
             check('other' in s.json('POST', '/v2/repository/models/other/load', status=400)['error'], 'broken')
             equal(ask(model='other')['outputs'][0]['data'], [3, 6, 9, 12], 'what was loaded goes on')
+            # a model in the request itself
+            for name in 'config', 'file:1/model.onnx':
+                answer = s.json('POST', '/v2/repository/models/fresh/load', {'parameters': {name: 'x'}}, status=400)
+                check(name in answer['error'] and 'not supported' in answer['error'], answer)
+            s.json('POST', '/v2/repository/models/fresh/load', {'parameters': 7}, status=400)
             # a new one that is broken: its own clients miss it, and nobody else
             repository(folder, bad=b'no model at all')
             why = s.json('POST', '/v2/repository/models/bad/load', status=400)['error']
@@ -1018,7 +1023,7 @@ def test_repository():
             s.json('POST', '/v2/repository/models/bad/load', status=404)
             s.json('GET', '/v2/models/bad/ready', status=404)
             # unload
-            s.json('POST', '/v2/repository/models/fresh/unload')
+            s.json('POST', '/v2/repository/models/fresh/unload', {'parameters': {'unload_dependents': False}})
             ask(model='fresh', status=503)
             s.json('GET', '/v2/models/fresh/ready', status=503)
             equal(s.json('GET', '/v2/health/ready'), {'ready': True}, 'what was unloaded is not waited for')

@@ -93,6 +93,17 @@ Result<Json> control_body(const std::string& body) {
   return j;
 }
 
+/// What of it asks for another model than the folder's, which would be loaded without a word.
+Status check_load(const Json& body) {
+  const auto parameters = body.find("parameters");
+  if (parameters == body.end() || parameters->is_null()) return {};
+  if (!parameters->is_object()) return refused("\"parameters\": needed an object");
+  for (const auto& [name, value] : parameters->items())
+    if (name == "config" || name.starts_with("file:"))
+      return refused(fmt::format("the parameter '{}' is not supported: models are loaded from their folder", name));
+  return {};
+}
+
 std::string_view name_of(const Path& path) { return path[2]; }
 
 /// models/NAME[/versions/VERSION]: the version and where what follows begins.
@@ -300,7 +311,7 @@ bool Api::control(const Request& request, const Path& path, const Reply& reply) 
   const auto body = control_body(request.body);
   const Status status = !body.ok() ? Status(Error(body.error().code(), body.error().message()))
                         : is_index ? index(*body, reply)
-                                   : change(path[3], path[4] == "load", reply);
+                                   : change(path[3], path[4] == "load", *body, reply);
   if (!status.ok()) reply(Response::error(status_of(status.error()), status.error().message()), {});
   return true;
 }
@@ -319,7 +330,8 @@ Status Api::index(const Json& body, const Reply& reply) {
   return {};
 }
 
-Status Api::change(const std::string& name, bool load, const Reply& reply) {
+Status Api::change(const std::string& name, bool load, const Json& body, const Reply& reply) {
+  if (load) NNEX_TRY(check_load(body));
   const auto done = [reply](const Status& status) {
     Response r = json(Json::object());
     if (!status.ok())

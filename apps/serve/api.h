@@ -83,7 +83,7 @@ class Api {
   Response model(const Request& request, const std::vector<std::string>& path) const;
   bool control(const Request& request, const std::vector<std::string>& path, const Reply& reply);
   Status index(const cli::Json& body, const Reply& reply);
-  Status change(const std::string& name, bool load, const Reply& reply);
+  Status change(const std::string& name, bool load, const cli::Json& body, const Reply& reply);
   std::shared_ptr<Pending> infer(Call& call, const std::vector<std::string>& path, const Reply& reply);
   static void refuse(const std::shared_ptr<Inference>& inference, int status, std::string_view message);
   void fail(const std::shared_ptr<Inference>& inference, const Error& error, std::string_view message) const;
