@@ -102,9 +102,9 @@ size_t RequestReader::feed(std::string_view bytes) {
       case Part::head: {
         read += read_line(rest, limits_.head, 431, "the head of the request");
         if (!line_ended_ || state_ == State::failed) break;
-        if (!begun_ && head_ == "\r\n") {  // an empty line before a request is ignored
+        if (!skipped_ && head_ == "\r\n") {  // an empty line before a request is ignored
           head_.clear();
-          begun_ = true;
+          skipped_ = true;
         } else if (head_.size() == 2 || head_.ends_with("\r\n\r\n")) {
           read_head();
         }
@@ -130,7 +130,6 @@ size_t RequestReader::feed(std::string_view bytes) {
         head_.clear();
         break;
     }
-    begun_ = true;
   }
   return read;
 }

@@ -59,8 +59,8 @@ class RequestReader {
   /// Reads on, to the end of one request at most; how many bytes were read.
   size_t feed(std::string_view bytes);
   State state() const { return state_; }
-  /// Whether any byte of the request has come.
-  bool begun() const { return begun_; }
+  /// Whether any byte of the request has come, but for an empty line before it.
+  bool begun() const { return !head_.empty() || part_ != Part::head || state_ != State::head; }
   /// Where the next bytes of a body whose length is known may be put, `most` of them at the most; empty where the
   /// request has none to come. filled() must follow.
   std::span<char> room(size_t limit);
@@ -93,7 +93,7 @@ class RequestReader {
   RequestLimits limits_;
   State state_ = State::head;
   Part part_ = Part::head;
-  bool begun_ = false, continue_ = false, line_ended_ = false;
+  bool skipped_ = false, continue_ = false, line_ended_ = false;
   int minor_ = 1;
   std::string head_;     // the head, a chunk's size or a trailer, as far as it has come
   size_t trailers_ = 0;  // bytes of them

@@ -49,6 +49,17 @@ TEST(ServeHttp, RequestsComeInPiecesOfAnySize) {
   }
 }
 
+TEST(ServeHttp, AnEmptyLineBeginsNoRequest) {
+  RequestReader reader{RequestLimits{}};
+  EXPECT_EQ(feed(reader, "\r", 1), "");
+  EXPECT_EQ(feed(reader, "\n", 1), "");
+  EXPECT_FALSE(reader.begun());
+  EXPECT_EQ(feed(reader, "G", 1), "");
+  EXPECT_TRUE(reader.begun());
+  EXPECT_EQ(feed(reader, "ET / HTTP/1.1\r\nHost: h\r\n\r\n", 100), "");
+  EXPECT_EQ(reader.state(), RequestReader::State::complete);
+}
+
 TEST(ServeHttp, ChunksArePutTogether) {
   const std::string text =
       "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: Chunked\r\n\r\n3\r\nabc\r\n00A ; "
