@@ -492,6 +492,13 @@ def test_http():
             close(floats(binary_answer(h, answer)[1]['probabilities']), wanted(i), 'keep-alive')
         check(c.sock is first, 'the connection was not kept')
         c.close()
+        # an empty line after a body is none of the next request: it may be late
+        sock = socket.create_connection(('127.0.0.1', s.port), 20)
+        sock.sendall(plain + b'\r\n')
+        check(b'model_name' in sock.recv(65536), 'before an empty line')
+        time.sleep(1.5)
+        sock.sendall(b'GET /v2/health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+        check(read_all(sock).startswith(b'HTTP/1.1 200 '), 'after an empty line')
         # pipelined: answers in order, and the last one ends the connection
         health = b'GET /v2/health/live HTTP/1.1\r\nHost: a\r\n%s\r\n'
         got = s.raw(plain + health % b'' + plain + health % b'Connection: close\r\n', end=False)
@@ -1000,6 +1007,15 @@ def test_repository():
             equal(ask()['model_version'], '2', 'until it is loaded')
             s.json('POST', '/v2/repository/models/scale/load', {'parameters': {}})
             equal((ask()['model_version'], ask()['outputs'][0]['data']), ('10', [100, 200, 300, 400]), '10 is above 2')
+            ready = lambda: sorted(re.findall(r'^nnex_model_ready\{model="(.*)",version="(.*)"\} (\d)$', s.ask('GET', '/metrics')[2].decode(), re.M))
+            equal(ready(), [('fresh', '1', '1'), ('other', '1', '1'), ('scale', '10', '1')], 'versions that are gone are not counted as missing')
+            # a new version that is broken
+            repository(folder, scale__11__model=b'no model at all')
+            why = s.json('POST', '/v2/repository/models/scale/load', status=400)['error']
+            reasons = {m['version']: m['reason'] for m in s.json('POST', '/v2/repository/index') if m['name'] == 'scale'}
+            check(reasons['10'] == '' and reasons['11'] and reasons['11'] in why, reasons)
+            check(('scale', '11', '0') in ready(), 'a version that is broken')
+            shutil.rmtree(os.path.join(folder, 'scale', '11'))
             # a broken file
             with open(os.path.join(folder, 'other.onnx.new'), 'wb') as f:
                 f.write(b'no model at all')
@@ -1022,6 +1038,7 @@ def test_repository():
             os.remove(os.path.join(folder, 'bad.onnx'))
             s.json('POST', '/v2/repository/models/bad/load', status=404)
             s.json('GET', '/v2/models/bad/ready', status=404)
+            check('"bad"' not in s.ask('GET', '/metrics')[2].decode(), 'a model that is gone is counted')
             # unload
             s.json('POST', '/v2/repository/models/fresh/unload', {'parameters': {'unload_dependents': False}})
             ask(model='fresh', status=503)
@@ -1315,6 +1332,8 @@ def test_operations():
         else:
             print('  promtool is not there: metrics are checked here alone')
         check('nnex_inferences_total{model="model",version="1",code="200"} 4\n' in text, 'answers are counted')
+        check(re.search('^nnex_http_responses_total{code="401"} 17$', text, re.M) and 'nnex_http_responses_total{code="413"} 1\n' in text,
+              'those of HTTP, too: ' + text[:2000])
         key.seek(0)
         key.truncate()
         key.write('new\n')

@@ -161,6 +161,7 @@ void Server::Impl::fail(Connection& c, Response r, std::string_view because) {
 }
 
 void Server::Impl::respond(Connection& c, Response response, Lease lease) {
+  ++metrics.answered[static_cast<size_t>(response.status)];
   c.pending.reset();
   c.lease = std::move(lease);
   c.keep_alive = !closing(c);

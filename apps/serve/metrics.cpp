@@ -120,6 +120,11 @@ std::shared_ptr<ModelMetrics> Metrics::of(const std::string& model, const std::s
   return slot;
 }
 
+void Metrics::keep(const std::string& model, const std::set<std::string>& versions) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(models_, [&](const auto& m) { return m.first.first == model && versions.count(m.first.second) == 0; });
+}
+
 std::string Metrics::text() const {
   const std::lock_guard lock(mutex_);
   std::string out;
@@ -127,6 +132,10 @@ std::string Metrics::text() const {
   out += fmt::format("nnex_build_info{{version=\"{}\",isa=\"{}\"}} 1\n", environment().version, environment().isa);
   single(out, "nnex_http_requests_total", "counter", "HTTP requests that were read whole.", requests.load());
   single(out, "nnex_http_refused_total", "counter", "Requests that were no HTTP, or over a limit.", refused.load());
+  describe(out, "nnex_http_responses_total", "counter", "Answers over HTTP, by status.");
+  for (int status = 0; status < kStatuses; ++status)
+    if (const uint64_t n = answered[static_cast<size_t>(status)].load(); n > 0)
+      out += fmt::format("nnex_http_responses_total{{code=\"{}\"}} {}\n", status, n);
   single(out, "nnex_http_clients_cut_total", "counter", "Connections ended because the client was too slow.",
          cut.load());
   single(out, "nnex_http_clients_gone_total", "counter", "Clients that left before their answer.", gone.load());

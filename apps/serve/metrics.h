@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -46,19 +47,23 @@ struct ModelMetrics {
   std::atomic<bool> ready{false};
 };
 
-/// All counters of a server. Those of models are bounded by what its repositories hold.
+/// All counters of a server. Those of models are of what its repositories hold.
 class Metrics {
  public:
   std::shared_ptr<ModelMetrics> of(const std::string& model, const std::string& version);
+  /// The model has these versions by now; what was counted of others is told no more.
+  void keep(const std::string& model, const std::set<std::string>& versions);
 
-  std::atomic<uint64_t> requests{0};       ///< HTTP requests that were read whole.
-  std::atomic<uint64_t> refused{0};        ///< Requests that were no HTTP, or over a limit.
-  std::atomic<uint64_t> cut{0};            ///< Connections ended because the client was too slow.
-  std::atomic<uint64_t> gone{0};           ///< Clients that left before their answer.
-  std::atomic<uint64_t> accepted{0};       ///< Connections.
-  std::atomic<int64_t> connections{0};     ///< Open ones.
-  std::atomic<uint64_t> spans_sent{0};     ///< To a collector of traces.
-  std::atomic<uint64_t> spans_dropped{0};  ///< That no collector took.
+  std::atomic<uint64_t> requests{0};  ///< HTTP requests that were read whole.
+  std::atomic<uint64_t> refused{0};   ///< Requests that were no HTTP, or over a limit.
+  static constexpr int kStatuses = 600;
+  std::array<std::atomic<uint64_t>, kStatuses> answered{};  ///< HTTP requests, by the status of the answer.
+  std::atomic<uint64_t> cut{0};                             ///< Connections ended because the client was too slow.
+  std::atomic<uint64_t> gone{0};                            ///< Clients that left before their answer.
+  std::atomic<uint64_t> accepted{0};                        ///< Connections.
+  std::atomic<int64_t> connections{0};                      ///< Open ones.
+  std::atomic<uint64_t> spans_sent{0};                      ///< To a collector of traces.
+  std::atomic<uint64_t> spans_dropped{0};                   ///< That no collector took.
   std::atomic<int64_t> held_bytes{0}, held_limit{0};
   std::atomic<bool> draining{false};
 

@@ -271,7 +271,10 @@ Status Repository::load_found(const std::string& name, const Found& found, const
     if (over == passed.end()) {
       const std::lock_guard lock(mutex_);
       const auto known = models_.find(name);
-      if (known != models_.end() && known->second.loaded.empty()) models_.erase(known);  // nobody waits for it any more
+      if (known != models_.end() && known->second.loaded.empty()) {  // nobody waits for it any more
+        models_.erase(known);
+        metrics_.keep(name, {});
+      }
       return Error(Code::invalid_argument, fmt::format("the repository has no model '{}'", name));
     }
     return Error(Code::unreadable, fmt::format("'{}' is no model: {}", over->path, over->why));
@@ -300,6 +303,9 @@ Status Repository::load_found(const std::string& name, const Found& found, const
     for (auto& [version, served] : state.loaded) served->metrics->ready = true;
   }
   retire(std::move(old));
+  std::set<std::string> versions;
+  for (const Place& place : at->second) versions.insert(place.version);
+  metrics_.keep(name, versions);
   return {};
 }
 
@@ -369,6 +375,7 @@ Status Repository::reload_now() {
     (void)unload_now(name);
     const std::lock_guard lock(mutex_);
     models_.erase(name);
+    metrics_.keep(name, {});
   }
   Status first;
   for (const std::string& name : names) {
@@ -420,9 +427,16 @@ std::vector<IndexEntry> Repository::index_now() const {
   }
   if (!found.ok()) return out;
   for (const auto& [name, places] : *found) {
+    const auto model = models_.find(name);
     for (const Place& place : places) {
-      const auto same = [&](const IndexEntry& e) { return e.name == place.name && e.version == place.version; };
-      if (std::none_of(out.begin(), out.end(), same)) out.push_back({name, place.version, "UNAVAILABLE", "not loaded"});
+      const auto same = [&](const Place& p) { return p.version == place.version; };
+      std::string reason = "not loaded";
+      if (model != models_.end()) {
+        const State& state = model->second;
+        if (std::any_of(state.places.begin(), state.places.end(), same)) continue;
+        if (const auto at = state.reasons.find(place.version); at != state.reasons.end()) reason = at->second;
+      }
+      out.push_back({name, place.version, "UNAVAILABLE", std::move(reason)});
     }
   }
   return out;
