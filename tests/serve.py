@@ -1166,6 +1166,7 @@ def test_start():
             check({'name': 'second', 'version': '1', 'state': 'UNAVAILABLE', 'reason': 'not loaded yet'} in
                   s.json('POST', '/v2/repository/index'), 'index')
             s.wait_until_serving()
+            check(re.search(r' loaded model=second .*\n\S+ ready\n$', s.logged()), s.logged())
             equal(s.json('GET', '/v2/health/ready'), {'ready': True}, 'ready')
             equal([m['name'] for m in s.json('POST', '/v2/repository/index', {'ready': True})], ['first', 'second'], 'loaded')
         with Server(folder, '--threads', 1, '--drain-delay', 0, serving=False) as s:
@@ -1200,6 +1201,13 @@ def test_index():
             looks.join()
             equal([m['name'] for m in found], ['scale'], 'index')
             check(others > 100, '%d requests were answered while the index looked' % others)
+        # nor does the start know what is there before it has looked
+        with Server(folder, serving=False) as s:
+            connection, statuses = s.connect(), []
+            while not statuses or statuses[-1] == 503:
+                statuses.append(s.ask('POST', '/v2/models/scale/infer', json.dumps(of_numbers([1, 2, 3, 4])), connection=connection)[0])
+            check(statuses[-1] == 200 and len(statuses) > 10, 'not yet, and then: found %s' % statuses[-20:])
+            s.json('GET', '/v2/models/nothing', status=404)
     finally:
         shutil.rmtree(folder)
 

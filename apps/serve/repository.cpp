@@ -344,6 +344,7 @@ Status Repository::open_now() {
       state.places = places;
       for (const Place& place : places) state.reasons[place.version] = "not loaded yet";
     }
+    looked_ = true;
   }
   Status first;
   for (const auto& [name, places] : found) {
@@ -397,7 +398,7 @@ std::shared_ptr<Served> Repository::find(const std::string& name, const std::str
 bool Repository::knows(const std::string& name, const std::string& version) const {
   const std::lock_guard lock(mutex_);
   const auto model = models_.find(name);
-  if (model == models_.end()) return false;
+  if (model == models_.end()) return !looked_;
   return version.empty() || std::any_of(model->second.places.begin(), model->second.places.end(),
                                         [&](const Place& place) { return place.version == version; });
 }

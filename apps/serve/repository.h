@@ -82,7 +82,7 @@ class Repository {
 
   /// The version, or the highest that is loaded for an empty one. Null: none such is loaded.
   std::shared_ptr<Served> find(const std::string& name, const std::string& version) const;
-  /// Whether the repository has such a model (and version), loaded or not.
+  /// Whether the repository has such a model (and version), loaded or not. Until open() has looked, it may have any.
   bool knows(const std::string& name, const std::string& version) const;
   /// Versions that are loaded, in ascending order.
   std::vector<std::string> versions(const std::string& name) const;
@@ -126,6 +126,7 @@ class Repository {
   const Log& log_;
   mutable std::mutex mutex_;
   std::map<std::string, State> models_;
+  bool looked_ = false;  // open() has, at all folders
   std::atomic<bool> opened_{false};
   Worker loader_;  // one thing after the other, so that two loads never take memory together
   Worker looker_;  // at folders, which may be slow: on another machine, for example

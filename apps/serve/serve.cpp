@@ -96,6 +96,7 @@ Result<bool> serve(const Options& o) {
   repository.open([&, opening](Status status) {
     const bool ok = status.ok();
     if (ok) {
+      log.line("ready");
       if (grpc) cli::say("nnex: serving on grpc://{}\n", grpc->address());
       cli::say("nnex: serving on http://{}\n", server->address());
       std::fflush(stdout);
