@@ -454,6 +454,9 @@ def test_errors():
                 (b'{"inputs":' + b'[' * 70 + b']' * 70 + b'}', ''), (b'{"a":' * 100 + b'1' + b'}' * 100, 'nested deeper'):
             status, _, body = s.ask('POST', INFER, text)
             check(status == 400 and why in json.loads(body)['error'], (text[:20], status, body))
+        for path in INFER, '/v2/repository/index':
+            status, _, body = s.ask('POST', path, (json.dumps(good) if path == INFER else '{}').encode() + b'\0more')
+            check(status == 400 and b'JSON' in body, ('a zero byte', status, body))
         for value in 'x', '-1', '99999999', '1e3':
             status, _, body = s.ask('POST', INFER, b'{}', {'Inference-Header-Content-Length': value})
             check(status == 400 and b'Inference-Header' in body, (value, body))

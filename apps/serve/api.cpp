@@ -89,7 +89,7 @@ Result<Json> control_body(const std::string& body) {
   if (body.size() > kLargest)
     return Error(Code::limit, fmt::format("the body has {} bytes; the limit is {}", body.size(), kLargest));
   Json j = Json::parse(body, nullptr, false);
-  if (!j.is_object()) return refused("the body is no JSON object");
+  if (!j.is_object() || body.find('\0') != std::string::npos) return refused("the body is no JSON object");
   return j;
 }
 

@@ -305,6 +305,9 @@ Status fill_integers(Tensor& t, const JsonData& data, std::string_view whose) {
 int64_t reading_memory(size_t json_bytes) { return static_cast<int64_t>(json_bytes) * 8; }
 
 Result<InferJson> read_infer_json(std::string_view text) {
+  // The parser takes a zero byte for the end of the text, and passes over whatever follows.
+  if (const size_t at = text.find('\0'); at != std::string_view::npos)
+    return refused(fmt::format("not JSON at byte {}: a zero byte", at + 1));
   Handler handler;
   try {
     if (!nlohmann::json::sax_parse(text.begin(), text.end(), &handler))
