@@ -203,8 +203,21 @@ void Repository::reload(Done done) {
   loader_.post([this, done = std::move(done)] { done(reload_now()); });
 }
 
-void Repository::index(std::function<void(std::vector<IndexEntry>)> done) {
-  looker_.post([this, done = std::move(done)] { done(index_now()); });
+void Repository::index(Listed done) {
+  {
+    const std::lock_guard lock(mutex_);
+    lookers_.push_back(std::move(done));
+    if (lookers_.size() > 1) return;  // with the first of them, who waits for the thread
+  }
+  looker_.post([this] {
+    std::vector<Listed> all;
+    {
+      const std::lock_guard lock(mutex_);
+      all.swap(lookers_);
+    }
+    const auto entries = index_now();
+    for (const Listed& each : all) each(entries);
+  });
 }
 
 /// Loads one version; it does not answer yet.

@@ -86,9 +86,10 @@ class Repository {
   bool knows(const std::string& name, const std::string& version) const;
   /// Versions that are loaded, in ascending order.
   std::vector<std::string> versions(const std::string& name) const;
+  using Listed = std::function<void(const std::vector<IndexEntry>&)>;
   /// What is loaded, and what the folders have by now: they are looked at by a thread of their own, which calls `done`.
-  /// Loading does not hold it up.
-  void index(std::function<void(std::vector<IndexEntry>)> done);
+  /// Loading does not hold it up, and who asks while it looks shares the next look.
+  void index(Listed done);
   /// Whether open() has loaded everything. No load changes that later: what answers goes on where its new files are
   /// broken, and a model that never was there is missed by its own clients alone.
   bool ready() const { return opened_; }
@@ -126,7 +127,8 @@ class Repository {
   const Log& log_;
   mutable std::mutex mutex_;
   std::map<std::string, State> models_;
-  bool looked_ = false;  // open() has, at all folders
+  bool looked_ = false;          // open() has, at all folders
+  std::vector<Listed> lookers_;  // who waits for the next look
   std::atomic<bool> opened_{false};
   Worker loader_;  // one thing after the other, so that two loads never take memory together
   Worker looker_;  // at folders, which may be slow: on another machine, for example

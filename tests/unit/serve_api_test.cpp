@@ -11,10 +11,36 @@
 namespace nnex::serve {
 namespace {
 
+void write_model(const test::Scratch& scratch, const char* name, const char* op) {
+  std::ofstream(scratch.file(name)) << "<ir_version: 8, opset_import: [\"\": 17, \"test\": 1]>\n"
+                                       "g (float[N] x) => (float[N] y) { y = "
+                                    << op << "(x) }\n";
+}
+
+TEST(ServeRepository, WhoAsksForTheIndexWhileItLooksSharesTheNextLook) {
+  const test::Scratch scratch;
+  write_model(scratch, "a.onnxtxt", "Relu");
+  RepositoryOptions options;
+  options.paths = {scratch.path.string()};
+  Metrics metrics;
+  const Log log(Log::Form::text);
+  Repository repository(options, metrics, log);
+  std::promise<void> asked;
+  repository.index([&](const std::vector<IndexEntry>&) { asked.get_future().wait(); });
+  std::vector<size_t> found;  // by three who ask meanwhile, the first of whom adds a model
+  for (int i = 0; i < 3; ++i)
+    repository.index([&](const std::vector<IndexEntry>& entries) {
+      if (found.empty()) write_model(scratch, "b.onnxtxt", "Relu");
+      found.push_back(entries.size());
+    });
+  asked.set_value();
+  repository.close();
+  EXPECT_EQ(found, (std::vector<size_t>{1, 1, 1}));
+}
+
 TEST(ServeApi, AnInternalErrorIsExplainedInTheLog) {
   const test::Scratch scratch;
-  std::ofstream(scratch.file("m.onnxtxt")) << "<ir_version: 8, opset_import: [\"\": 17, \"test\": 1]>\n"
-                                              "g (float[N] x) => (float[N] y) { y = test.Broken(x) }\n";
+  write_model(scratch, "m.onnxtxt", "test.Broken");
   CustomOperator op;
   op.domain = "test", op.name = "Broken";
   op.infer = [](const CustomInfer& i) -> Result<std::vector<TypeInfo>> { return std::vector{i.inputs[0]}; };
