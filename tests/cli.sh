@@ -83,6 +83,9 @@ expect 0 "mean_reduce" "$nnex" ops --used-by "$model"
 expect 3 "nowhere.onnx" "$nnex" ops --used-by nowhere.onnx
 expect 0 "mean_reduce" "$nnex" ops --met-by "$model"
 expect 0 "Conv" "$nnex" ops --named-by "$model"
+echo '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]> g (float[1,1,2,2] x) => (float[1,1,2,2] y)
+  <float[1,1,1,1] w = {1}> { y = com.microsoft.FusedConv(x, w) }' >"$scratch/fused.onnxtxt"
+[ "$("$nnex" ops --named-by "$scratch/fused.onnxtxt" | tr '\n' ' ')" = "Conv FusedConv " ] || { echo "  ops --named-by has not by what FusedConv is read"; bad=1; }
 expect 0 "fuse_products" "$nnex" ops --passes-of "$model"
 expect 0 "f32" "$nnex" ops --types-of "$model"
 expect 0 "threads" "$nnex" env

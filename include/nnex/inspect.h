@@ -53,8 +53,9 @@ struct Inspection {
 /// of load_graph.
 Result<Inspection> inspect(const ModelSource& source, const LoadOptions& options = {});
 
-/// The operators of an ONNX model's nodes and of its functions' nodes as the file names them, each once; of another
-/// standard's model none. Errors: unreadable, invalid_model, limit.
+/// The operators of an ONNX model's nodes and of its functions' nodes as the file names them, each once, with those of
+/// the standard by which other domains' are read (Conv for FusedConv); of another standard's model none. Errors:
+/// unreadable, invalid_model, limit.
 Result<std::vector<std::string>> file_operators(const ModelSource& source, const LoadOptions& options = {});
 
 }  // namespace nnex

@@ -3,7 +3,7 @@
 
 #include "base/try.h"
 #include "standards/onnx/copy_ways.h"
-#include "standards/onnx/import.h"
+#include "standards/onnx/import_quirks.h"
 #include "standards/onnx/write.h"
 #include "standards/onnx/write_external.h"
 
@@ -33,7 +33,10 @@ Status add_operators(std::string_view bytes, MessageKind part, int depth, std::s
   if (depth > kDeepestCopy) return Error(Code::limit, "messages are nested deeper than 256");
   wire::Reader r(bytes);
   for (Field field; r.next(field);) {
-    if (part == MessageKind::node && field.number == NodeProto::op_type) found.emplace(field.bytes);
+    if (part == MessageKind::node && field.number == NodeProto::op_type) {
+      found.emplace(field.bytes);
+      if (const std::string_view further = goes_on_as(field.bytes); !further.empty()) found.emplace(further);
+    }
     const FieldForm* form = find_field(part, field.number);
     if (field.kind == wire::Kind::bytes && form && form->holds == Holds::message &&
         form->message != MessageKind::tensor)

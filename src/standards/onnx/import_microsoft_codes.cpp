@@ -407,30 +407,28 @@ Result<Quirked> dynamic_quantize_lstm(NodeImport& n) {
   };
   n.in[kW] = real(kW, kWScale, kWZero), n.in[kR] = real(kR, kRScale, kRZero);
   n.in.resize(kPeepholes + 1);
-  as_standard(n, "LSTM");
-  const Quirk lstm = find_quirk(n.domain, n.op);
-  return lstm ? lstm(n) : lacks(n, "no LSTM in this build");
+  return as_standard(n, "LSTM");
 }
 
 constexpr QuirkRow kCodeRows[] = {
-    {"DynamicQuantizeLSTM", dynamic_quantize_lstm, kDomain},
+    {"DynamicQuantizeLSTM", dynamic_quantize_lstm, kDomain, "LSTM"},
     {"DynamicQuantizeMatMul", dynamic_quantize_matmul, kDomain},
     {"GatherBlockQuantized", gather_block_quantized, kDomain},
     {"MatMulBnb4", matmul_bnb4, kDomain},
     {"MatMulIntegerToFloat", matmul_integer_to_float, kDomain},
     {"MatMulNBits", matmul_n_bits, kDomain},
-    {"NhwcMaxPool", max_pool_channels_last, kDomain},
+    {"NhwcMaxPool", max_pool_channels_last, kDomain, "MaxPool"},
     {"QAttention", byte_attention, kDomain},
     {"QGemm", byte_gemm, kDomain},
     {"QLinearAdd", byte_sum, kDomain},
-    {"QLinearAveragePool", byte_average, kDomain},
+    {"QLinearAveragePool", byte_average, kDomain, "AveragePool"},
     {"QLinearConcat", byte_concat, kDomain},
     {"QLinearConv", byte_conv, kDomain},
-    {"QLinearGlobalAveragePool", byte_global_average, kDomain},
-    {"QLinearLeakyRelu", byte_leaky_relu, kDomain},
+    {"QLinearGlobalAveragePool", byte_global_average, kDomain, "GlobalAveragePool"},
+    {"QLinearLeakyRelu", byte_leaky_relu, kDomain, "LeakyRelu"},
     {"QLinearMul", byte_product, kDomain},
-    {"QLinearSigmoid", byte_sigmoid, kDomain},
-    {"QLinearSoftmax", byte_softmax, kDomain},
+    {"QLinearSigmoid", byte_sigmoid, kDomain, "Sigmoid"},
+    {"QLinearSoftmax", byte_softmax, kDomain, "Softmax"},
     {"QLinearWhere", byte_select, kDomain},
 };
 

@@ -260,9 +260,11 @@ Status Importer::inputs_of(const std::vector<std::string>& names, const std::str
 
 Status Importer::make(NodeImport& n) {
   n.drop("consumed_inputs");
-  if (Quirk quirk = find_quirk(n.domain, n.op)) {
+  while (const Quirk quirk = find_quirk(n.domain, n.op)) {
+    const std::string before = n.domain;
     NNEX_ASSIGN(Quirked done, quirk(n));
     if (done == Quirked::done) return {};
+    if (n.domain == before) break;  // else it goes on as the standard's
   }
   if (n.domain == kRowDomain)
     if (const OpDef* def = find_op(n.op); def && def != &custom_op() && def != &call_op()) return row(n, *def);

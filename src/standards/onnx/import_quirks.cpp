@@ -5,7 +5,9 @@
 
 namespace nnex::onnx_format {
 
-Quirk find_quirk(std::string_view domain, std::string_view op) {
+namespace {
+
+const NameIndex<const QuirkRow*>& all_quirks() {
   static const auto table = [] {
     NameIndex<const QuirkRow*> t;
     for (auto theme : {constant_quirks(), math_quirks(), numeric_quirks(), shape_quirks(), window_quirks(),
@@ -14,9 +16,23 @@ Quirk find_quirk(std::string_view domain, std::string_view op) {
       for (const QuirkRow& row : theme) t.add(row.op, &row);
     return t;
   }();
+  return table;
+}
+
+}  // namespace
+
+Quirk find_quirk(std::string_view domain, std::string_view op) {
   Quirk found = nullptr;
-  table.each(op, [&](const QuirkRow* row) {
+  all_quirks().each(op, [&](const QuirkRow* row) {
     if (!found && row->domain == domain) found = row->quirk;
+  });
+  return found;
+}
+
+std::string_view goes_on_as(std::string_view op) {
+  std::string_view found;
+  all_quirks().each(op, [&](const QuirkRow* row) {
+    if (found.empty()) found = row->goes_on_as;
   });
   return found;
 }

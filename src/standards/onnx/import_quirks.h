@@ -16,7 +16,10 @@ struct QuirkRow {
   std::string_view op;
   Quirk quirk;
   std::string_view domain = "";
+  std::string_view goes_on_as = "";  ///< The operator of the standard domain by which it is read further, if another.
 };
+/// Of an operator called so, whatever its domain; most have none.
+std::string_view goes_on_as(std::string_view op);
 
 /// Of a theme's list, what this build reads: the others are not linked.
 template <const auto& kAll>
