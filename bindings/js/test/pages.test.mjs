@@ -17,10 +17,12 @@ const html = `<!doctype html><meta charset="utf-8"><title>nnex</title>
 <script type="module">
 import { configure, convert, load, ml, MLGraphBuilder } from '/nnex/browser.js';
 import { onnx } from '/support/onnx-writer.mjs';
-window.begun = window.made = window.ended = 0;
+window.begun = window.made = window.ended = window.asked = window.refused = 0;
 const Own = Worker;
 window.Worker = class extends Own {
   constructor(script, options) {
+    ++asked;
+    if (refused-- > 0) throw new Error('planted');
     super(script, options);
     window.last = this;
     ++made;
@@ -87,6 +89,35 @@ window.failing = async () => {
   gone.dispose();
   await new Promise((resolve) => setTimeout(resolve, 3000));
   return [why, (await there.run({ a: [1, 10] })).y.data.join()];
+};
+/** Where models or contexts are that are made one after the other, while so many workers are refused: 'w' in a worker, 'p' on the page's thread. */
+window.places = async (part, refuse, count) => {
+  const make = part === 'models' ? () => load(scaled(2)) : () => ml.createContext(), all = [];
+  let places = '';
+  asked = 0;
+  refused = refuse;
+  for (let i = 0; i < count; ++i) {
+    const workers = made;
+    all.push(await make());
+    places += made > workers ? 'w' : 'p';
+  }
+  const tries = asked;
+  refused = 0;
+  if (part === 'models') for (const model of all) if ((await model.run({ a: [1, 10] })).y.data.join() !== '2,20') places += '!';
+  return { places, tries };
+};
+/** Whether a model is read when the worker of earlier ones has ended and no other is to be had. */
+window.late = async () => {
+  (await load(scaled(1))).dispose();
+  await new Promise((resolve) => setTimeout(resolve, 3000));
+  refused = 1;
+  return (await (await load(scaled(2))).run({ a: [1, 10] })).y.data.join();
+};
+/** How many workers contexts have that are made side by side. */
+window.together = async () => {
+  const before = made, contexts = await Promise.all([1, 2, 3].map(() => ml.createContext()));
+  for (const context of contexts) context.destroy();
+  return made - before;
 };
 /** What runs answer whose inputs change behind the call. */
 window.changed = async () => {
@@ -199,6 +230,32 @@ test(`${name}: models that are loaded side by side are in one worker, each its o
 test(`${name}: a worker that fails takes its own models along, and no others`, { skip, timeout: 120_000 }, async () => {
   const { page } = await open(true, { threads: 1 });
   assert.deepEqual(await page.evaluate('failing()'), ['the worker failed: planted', '3,30']);
+  await page.close();
+});
+for (const part of ['models', 'contexts']) {
+  test(`${name}: ${part} have a worker again after one that was not to be had`, { skip, timeout: 120_000 }, async () => {
+    const { page, lines } = await open(true, { threads: 1 });
+    assert.deepEqual(await page.evaluate((which) => places(which, 2, 3), part), { places: 'ppw', tries: 3 });
+    assert.equal(lines.filter((text) => text.startsWith('nnex: no worker (planted)')).length, 2);
+    await page.close();
+  });
+  test(`${name}: ${part} are on the page's thread where three workers in a row were not to be had, for a while`, { skip, timeout: 120_000 }, async () => {
+    const { page, lines } = await open(true, { threads: 1 });
+    assert.deepEqual(await page.evaluate((which) => places(which, 5, 5), part), { places: 'ppppp', tries: 3 });
+    assert.equal(lines.filter((text) => text.startsWith('nnex: no worker (planted)')).length, 3);
+    await page.evaluate('const { now } = performance; performance.now = () => now.call(performance) + 60_000;');
+    assert.deepEqual(await page.evaluate((which) => places(which, 0, 1), part), { places: 'w', tries: 1 });
+    await page.close();
+  });
+}
+test(`${name}: a model is read where the worker of earlier ones has ended and no other is to be had`, { skip, timeout: 120_000 }, async () => {
+  const { page } = await open(true, { threads: 1 });
+  assert.equal(await page.evaluate('late()'), '2,20');
+  await page.close();
+});
+test(`${name}: contexts that are made side by side are in one worker`, { skip, timeout: 120_000 }, async () => {
+  const { page } = await open(true, { threads: 1 });
+  assert.equal(await page.evaluate('together()'), 1);
   await page.close();
 });
 for (const isolated of [true, false])

@@ -11,21 +11,20 @@ import type { Engine } from './engine.js';
 import { type LoadOptions, readingOptions } from './model/options.js';
 import type { AbortOptions } from './model/abort.js';
 import type { Source } from './model/source.js';
-import { once } from './wasm/code.js';
 import { configureOptions } from './wasm/configure.js';
 import type { DrawingEngine, Outline } from './wasm/models.js';
 import { type WasmOptions, wasmEngine, wasmModels } from './wasm.js';
 
 let options: WasmOptions = {};
 let engine: Engine | undefined;
-let modelEngine = once(() => wasmModels(options));
-const drawing = (): Promise<DrawingEngine> => modelEngine();
+let modelEngine: (() => Promise<DrawingEngine>) | undefined;
+const drawing = (): Promise<DrawingEngine> => (modelEngine ??= wasmModels(options))();
 
 /** Where the module and its worker are, before the first context or model. */
 export function configure(given?: WasmOptions): void {
   options = configureOptions(given);
   engine = undefined;
-  modelEngine = once(() => wasmModels(options));
+  modelEngine = undefined;
 }
 
 /** What `navigator.ml` is on the web. */

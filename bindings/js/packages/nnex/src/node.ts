@@ -92,10 +92,10 @@ async function wasmThere(): Promise<boolean> {
   return access(bundle ? new URL('./nnex.wasm', bundle) : new URL('./nnex.wasm', import.meta.url)).then(() => true, () => false);
 }
 
-let wasmModels: Promise<ModelEngine> | undefined;
+let wasmModels: (() => Promise<ModelEngine>) | undefined;
 /** The same for models: the addon at once. */
 export function modelEngine(): ModelEngine | Promise<ModelEngine> {
   const choice = chosen();
   if ('here' in choice) return choice.here as unknown as ModelEngine;
-  return wasmSide(choice.why).then((side) => (wasmModels ??= side.wasmModels(wasmOptions())));
+  return wasmSide(choice.why).then((side) => (wasmModels ??= side.wasmModels(wasmOptions()))());
 }

@@ -1,7 +1,7 @@
 /** The engine as WebAssembly: wherever no addon fits. */
 
 import type { ContextOptions, Engine, NativeContext } from './engine.js';
-import { type Choice, type Code, type CodeOptions, type Codes, codesOf, isNode } from './wasm/code.js';
+import { type Choice, type Code, type CodeOptions, type Codes, codesOf, isNode, once } from './wasm/code.js';
 import { script } from './wasm/here.js';
 import type { Port } from './wasm/link.js';
 import { LocalEngine } from './wasm/local.js';
@@ -125,13 +125,45 @@ async function codeOfPage(codes: Codes): Promise<Code> {
   return choice.code;
 }
 
+/** Tries of a worker that may fail in a row, and for how many milliseconds none is made after them: a network may be gone for a while, a policy of the page's for good. */
+const kTries = 3, kRest = 60_000;
+
+/** Whether a worker is worth a try. */
+class Tries {
+  private failed = 0;
+  private last = 0;
+  get left(): boolean {
+    return this.failed < kTries || performance.now() - this.last >= kRest;
+  }
+  /** What an attempt gives; undefined where no worker is to be had. Of several that fail together one counts. Rejected where the module itself is what is missing. */
+  async of<T>(attempt: () => Promise<T>, codes: Codes): Promise<T | undefined> {
+    if (!this.left) return undefined;
+    const before = this.failed;
+    try {
+      const made = await attempt();
+      this.failed = 0;
+      tell(await codes.best(), 'in a worker');
+      return made;
+    } catch (error) {
+      const missing = await codes.best().then(() => undefined, (why: Error) => why);
+      if (missing) throw missing;  // no fault of the worker's
+      if (this.failed === before) {
+        ++this.failed;
+        this.last = performance.now();
+      }
+      console.warn(`nnex: no worker (${(error as Error).message}); this is done on the caller's thread`);
+      return undefined;
+    }
+  }
+}
+
 /** In a page: a worker, or the caller where there can be none. */
 class PageEngine implements Engine {
   readonly kind = 'wasm';
   readonly version = version;
   private readonly split: Engine;
   private readonly local: Engine;
-  private alone = false;
+  private readonly tries = new Tries();
   constructor(private readonly codes: Codes, worker: WasmOptions['worker']) {
     // Its own instance computes nothing.
     const front = async (): Promise<Code> => ({ ...(await codes.best()).code, threads: 1 });
@@ -139,19 +171,8 @@ class PageEngine implements Engine {
     this.local = new LocalEngine(() => codeOfPage(codes), version);
   }
   async createContext(options: ContextOptions): Promise<NativeContext> {
-    if (!this.alone) {
-      try {
-        const context = await this.split.createContext(options);
-        tell(await this.codes.best(), 'in a worker');
-        return context;
-      } catch (error) {
-        const missing = await this.codes.best().then(() => undefined, (why: Error) => why);
-        if (missing) throw namedError('NotSupportedError', missing.message);  // no fault of the worker's
-        console.warn(`nnex: no worker (${(error as Error).message}); everything runs on this thread`);
-        this.alone = true;
-      }
-    }
-    return this.local.createContext(options);
+    const context = await this.tries.of(() => this.split.createContext(options), this.codes).catch(({ message }: Error): never => { throw namedError('NotSupportedError', message); });
+    return context ?? this.local.createContext(options);
   }
 }
 
@@ -165,20 +186,17 @@ function codeHere(codes: Codes): () => Promise<Code> {
   };
 }
 
-/** Where models are read and run: in a page a worker, where there can be one. */
-export async function wasmModels(options: WasmOptions = {}): Promise<DrawingEngine> {
-  const codes = codesOf(options);
-  if (options.worker !== false && (options.worker || onPage())) {
-    try {
-      const models = await SplitModels.make(() => portOf(options.worker, codes));
-      tell(await codes.best(), 'in a worker');
-      return models;
-    } catch (error) {
-      await codes.best();  // where that fails it was no fault of the worker's
-      console.warn(`nnex: no worker (${(error as Error).message}); models run on this thread`);
-    }
-  }
-  return LocalModels.make(await codeHere(codes)());
+/** Where models are read and run: in a page a worker, where there can be one. To be asked for each call, as a worker that could not be had may be there by then. */
+export function wasmModels(options: WasmOptions = {}): () => Promise<DrawingEngine> {
+  const codes = codesOf(options), local = once(async () => LocalModels.make(await codeHere(codes)()));
+  if (options.worker === false || !(options.worker || onPage())) return local;
+  const tries = new Tries(), split = once(() => SplitModels.make(() => portOf(options.worker, codes)));
+  const begun = async (): Promise<DrawingEngine> => {
+    const models = await split();
+    await models.begin();
+    return models;
+  };
+  return async () => (await tries.of(begun, codes)) ?? local();
 }
 
 /** The engine; nothing is loaded before its first context. */

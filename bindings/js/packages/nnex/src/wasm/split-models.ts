@@ -109,6 +109,10 @@ export class SplitModels implements DrawingEngine {
     const home = new Home(await port());
     return new SplitModels(port, await home.ask('about', []) as Environment, home);
   }
+  /** Sees to it that there is a worker for what comes next, and that it answers. */
+  async begin(): Promise<void> {
+    await this.worker();
+  }
 
   async load(source: RawSource, options: object): Promise<NativeModel> {
     const home = await this.worker(), id = home.id();
@@ -187,7 +191,12 @@ export class SplitModels implements DrawingEngine {
   /** The worker for models to come: one of them is begun at a time. */
   private async worker(): Promise<Home> {
     if (this.home.open) return this.home;
-    this.beginning ??= this.port().then((port) => (this.home = new Home(port))).finally(() => { this.beginning = undefined; });
+    this.beginning ??= this.another().finally(() => { this.beginning = undefined; });
     return this.beginning;
+  }
+  private async another(): Promise<Home> {
+    const home = new Home(await this.port());
+    await home.ask('about', []);
+    return (this.home = home);
   }
 }

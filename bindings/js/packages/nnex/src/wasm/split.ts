@@ -195,13 +195,14 @@ export class SplitEngine implements Engine {
   readonly kind = 'wasm';
   private readonly front: () => Promise<Module>;
   private link: Link | undefined;
+  private linking: Promise<Link> | undefined;
   constructor(code: () => Promise<Code>, private readonly port: () => Promise<Port>, readonly version: string) {
     this.front = once(async () => Module.make(await code()));
   }
 
   async createContext(options: ContextOptions): Promise<NativeContext> {
     const module = await this.front();
-    const link = this.link && !this.link.failed ? this.link : (this.link = new Link(await this.port()));
+    const link = await this.linked();
     const id = link.id();
     const ended = (): void => {
       link.leave(id);
@@ -216,10 +217,17 @@ export class SplitEngine implements Engine {
     try {
       await link.request((request) => ({ do: 'context', request, id, options })).result;
     } catch (error) {
-      link.leave(id);
+      ended();
       throw error;
     }
     return context;
+  }
+
+  /** The worker of contexts to come: one of them is begun at a time. */
+  private async linked(): Promise<Link> {
+    if (this.link && !this.link.failed) return this.link;
+    this.linking ??= this.port().then((port) => (this.link = new Link(port))).finally(() => { this.linking = undefined; });
+    return this.linking;
   }
 
   private ended(link: Link): void {
