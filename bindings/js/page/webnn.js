@@ -1,8 +1,9 @@
 // A model run by WebNN: the engine says it as calls of a graph builder, and they are made on this browser's navigator.ml.
 import { convert, ml, MLGraphBuilder } from './nnex/browser.js';
-import './nnex/polyfill-browser.js'; // navigator.ml, where there is none or none that gives a context
+import { ready } from './nnex/polyfill-browser.js'; // navigator.ml, where there is none or none that gives a context
 import { arrayOf, inputsRead, play } from './program.js';
 
+await ready; // whose it is
 const nnex = { ml, Builder: MLGraphBuilder, label: navigator.ml === ml ? 'WebNN by nnex, which stands at navigator.ml' : 'WebNN by nnex' };
 const ways = navigator.ml && navigator.ml !== ml ? [{ ml: navigator.ml, Builder: globalThis.MLGraphBuilder, label: 'WebNN by this browser itself' }, nnex] : [nnex];
 

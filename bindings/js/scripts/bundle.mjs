@@ -8,7 +8,7 @@ const { exports, version } = JSON.parse(await readFile(new URL('package.json', f
 const there = path => access(new URL(path, folder)).then(() => true, () => false);
 const path = name => new URL(name, folder).pathname;
 
-const define = { NNEX_VERSION: JSON.stringify(version), NNEX_MODULE: 'true', NNEX_PAGE: 'false' };
+const define = { NNEX_VERSION: JSON.stringify(version), NNEX_PAGE: 'false' };
 // Names are left as they are: they stand in stacks. Node shows the line that an error came from, where nobody catches it.
 const common = {
   bundle: true, minifyWhitespace: true, minifySyntax: true, lineLimit: 120, sourcemap: false, legalComments: 'none', packages: 'external', logLevel: 'warning',
@@ -18,7 +18,7 @@ const targets = {
   import: { platform: 'node', target: 'node18', format: 'esm' },
   // require() has no import.meta: the file's own address stands for it.
   require: {
-    platform: 'node', target: 'node18', format: 'cjs', define: { ...define, NNEX_MODULE: 'false', 'import.meta.url': 'nnexUrl' },
+    platform: 'node', target: 'node18', format: 'cjs', define: { ...define, 'import.meta.url': 'nnexUrl' },
     banner: { js: "'use strict';\nconst nnexUrl = require('node:url').pathToFileURL(__filename).href;" },
   },
   browser: { platform: 'browser', target: 'es2022', format: 'esm', minify: true, define: { ...define, NNEX_PAGE: 'true' } },
@@ -76,7 +76,7 @@ await build({ ...common, ...targets.browser, entryPoints: [path('./src/wasm/work
 const globals = { nnex: "export * from './browser.js';", polyfill: "export * from './browser.js'; export { ready } from './polyfill-browser.js';" };
 for (const [name, contents] of Object.entries(globals))
   await build({
-    ...common, ...targets.browser, format: 'iife', globalName: 'nnex', define: { ...targets.browser.define, NNEX_MODULE: 'false' },
+    ...common, ...targets.browser, format: 'iife', globalName: 'nnex',
     logOverride: { 'empty-import-meta': 'silent' }, stdin: { contents, resolveDir: path('./src') }, outfile: path(`./dist/${name}.global.js`),
   });
 // Every package says under which terms it may be used.

@@ -64,27 +64,64 @@ test('arguments are counted in words', async () => {
   assert.throws(() => builder.constant(5), { name: 'TypeError', message: /^MLGraphBuilder\.constant: / });
 });
 
+// Before each of these: `other` is the navigator's ML, where another polyfill or the platform put it.
+const planted = (other) => `
+    import { createRequire } from 'node:module';
+    import { ml, MLGraphBuilder } from 'nnex';
+    const require = createRequire(import.meta.resolve('nnex'));
+    const builderOfOthers = globalThis.MLGraphBuilder = class {};
+    const other = ${other};
+    if (typeof navigator === 'undefined') globalThis.navigator = Object.create({});
+    Object.defineProperty(Object.getPrototypeOf(navigator), 'ml', { get: () => other, configurable: true });
+    const none = () => new DOMException('none', 'NotSupportedError');`;
+
 test('the polyfill leaves an ML that works, and replaces one that has no context', () => {
-  const found = alone(`
-    import 'nnex/polyfill';
-    const ours = navigator.ml;
-    const wellOf = createContext => {
-      const other = { createContext };
-      Object.defineProperty(Object.getPrototypeOf(navigator), 'ml', { get: () => other, configurable: true });
-      return other;
-    };
-    const good = wellOf(async () => ({ destroy() {} }));
-    await import(import.meta.resolve("nnex/polyfill") + "?1");
-    console.log(navigator.ml === good);
-    wellOf(() => Promise.reject(new DOMException('none', 'NotSupportedError')));
-    await import(import.meta.resolve('nnex/polyfill') + '?2');  // who imports waits until it is decided
-    console.log(navigator.ml === ours);
-    for (const [i, other] of [null, {}, { createContext() { throw new DOMException('none', 'NotSupportedError'); } }].entries()) {
-      Object.defineProperty(navigator, 'ml', { value: other, configurable: true });  // not by the prototype
-      await import(import.meta.resolve('nnex/polyfill') + '?own' + i);
-      console.log(navigator.ml === ours, Object.hasOwn(navigator, 'ml'));
-    }`);
-  assert.equal(found, 'true\ntrue\ntrue false\ntrue false\ntrue false');
+  const rows = {
+    '{ createContext: async () => ({ destroy() {} }) }': 'theirs',
+    '{ createContext: () => Promise.reject(none()) }': 'ours',
+    '{ createContext() { throw none(); } }': 'ours',
+    '{ createContext: async () => { throw new TypeError("an argument"); } }': 'theirs',
+    'Object.freeze({ createContext: () => Promise.reject(none()) })': 'ours',
+    '{}': 'ours at once',
+    null: 'ours at once',
+  };
+  for (const [other, expected] of Object.entries(rows)) {
+    const found = alone(`${planted(other)}
+      const { ready } = require('nnex/polyfill');
+      const whose = () => (navigator.ml === ml && globalThis.MLGraphBuilder === MLGraphBuilder ? 'ours' : navigator.ml === other && globalThis.MLGraphBuilder === builderOfOthers ? 'theirs' : 'mixed');
+      const first = whose();
+      await ready;
+      console.log(first === 'ours' ? 'ours at once' : whose());`);
+    assert.equal(found, expected, other);
+  }
+  const own = alone(`${planted('{}')}
+    Object.defineProperty(navigator, 'ml', { value: null, configurable: true });  // not by the prototype
+    await import('nnex/polyfill');
+    console.log(navigator.ml === ml, Object.hasOwn(navigator, 'ml'));`);
+  assert.equal(own, 'true false');
+});
+
+test('who imports the polyfill waits for nothing but a context', () => {
+  const ours = alone(`${planted('{ createContext: () => new Promise((_, reject) => setTimeout(() => reject(none()), 100)) }')}
+    require('nnex/polyfill');
+    const held = navigator.ml, context = await held.createContext({ powerPreference: 'low-power' });
+    console.log(held === other, navigator.ml === ml, typeof context.opSupportLimits, new globalThis.MLGraphBuilder(context).constructor === MLGraphBuilder, typeof (await held.createContext()).dispatch);`);
+  assert.equal(ours, 'true true function true function');
+  const theirs = alone(`${planted('new (class { asked = []; async createContext(...given) { this.asked.push(given); return { by: this, destroy() {} }; } })')}
+    require('nnex/polyfill');
+    const options = { powerPreference: 'low-power' }, context = await navigator.ml.createContext(options);
+    console.log(context.by === other, navigator.ml === other, other.asked.length, other.asked[1][0] === options, Object.keys(other).join());`);
+  assert.equal(theirs, 'true true 2 true asked');
+});
+
+test('an ML that never answers is given up', () => {
+  const found = alone(`${planted('{ createContext: () => new Promise(() => {}) }')}
+    const { setTimeout: later } = globalThis, start = performance.now();
+    globalThis.setTimeout = (call, time, ...given) => later(call, time / 100, ...given);
+    await import('nnex/polyfill');
+    const context = await navigator.ml.createContext();
+    console.log(typeof context.dispatch, navigator.ml === ml);`);
+  assert.equal(found, 'function true');
 });
 
 test('two numbers are added, through require() too', async () => {

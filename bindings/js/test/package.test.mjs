@@ -92,6 +92,16 @@ test('esbuild bundles nnex as a script that is no module', async () => {
   assert.match(made, /currentScript/);
 });
 
+test('esbuild bundles nnex/polyfill in every format, for older browsers too', async () => {
+  const entry = source('old.mjs', `import 'nnex/polyfill';
+    console.log(typeof navigator.ml.createContext, typeof MLGraphBuilder);`);
+  for (const format of ['iife', 'cjs', 'esm']) {
+    const made = await bundled({ entryPoints: [entry], platform: 'browser', format, target: 'es2019' });
+    const out = source(`old.out.${format === 'esm' ? 'mjs' : 'cjs'}`, `Object.defineProperty(globalThis, 'navigator', { value: Object.create({}), configurable: true });\n${made}`);
+    assert.equal(execFileSync(process.execPath, [out], { encoding: 'utf8' }), 'function function\n', format);
+  }
+});
+
 test('files that pages need are found by name', () => {
   const { resolve } = createRequire(join(folder, 'x.mjs'));
   for (const name of ['nnex.wasm', 'worker.js', 'nnex.global.js', 'polyfill.global.js']) assert.equal(resolve(`nnex/${name}`), join(folder, 'node_modules/nnex/dist', name));

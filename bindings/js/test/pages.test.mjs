@@ -161,8 +161,20 @@ window.answers = async () => {
 };
 window.ready = true;
 </script>`;
+/** A page whose ML has no context to give: what the polyfill's script and the one after it do with it. */
+const empty = `<!doctype html><meta charset="utf-8"><title>nnex</title>
+<script>
+Object.defineProperty(Navigator.prototype, 'ml', { value: { createContext: () => new Promise((_, reject) => setTimeout(() => reject(new DOMException('none', 'NotSupportedError')), 200)) }, configurable: true });
+window.MLGraphBuilder = class {};
+</script>
+<script src="/nnex/polyfill.global.js"></script>
+<script>
+const { ml } = navigator;
+ml.createContext().then((context) => new MLGraphBuilder(context).constructor === nnex.MLGraphBuilder && navigator.ml === nnex.ml).then(String, String).then((text) => { window.answered = text; });
+window.ready = true;
+</script>`;
 const roots = new Map([
-  ['page.html', { text: html }], ['nnex', { path: dist }], ['support', { path: file('support') }],
+  ['page.html', { text: html }], ['empty.html', { text: empty }], ['nnex', { path: dist }], ['support', { path: file('support') }],
   ['forbid.js', { text: 'delete self.Worker;' }], ['childless.js', { text: "import '/forbid.js';\nimport '/nnex/worker.js';" }],  // in this order
 ]);
 
@@ -295,3 +307,10 @@ for (const place of ['here', 'elsewhere'])
       assert.deepEqual(lines.map((text) => text.replace(/^nnex [\d.]+: WebAssembly with SIMD, /, '')), ['one thread (the page is not cross-origin isolated), in a worker']);
       await page.close();
     });
+
+test(`${name}: scripts after polyfill.global.js wait for a context alone, where another ML has none`, { skip, timeout: 120_000 }, async () => {
+  const { page, faults } = await open(false, undefined, 'empty.html');
+  await page.waitForFunction('window.answered', { timeout: 60_000 });
+  assert.deepEqual([await page.evaluate('answered'), faults], ['true', []]);
+  await page.close();
+});

@@ -37,7 +37,7 @@ export async function launch(name, args = []) {
 
 const page = (polyfill, threads) => `<!doctype html><meta charset="utf-8"><title>conform</title>
 <script type="module">
-${polyfill ? `const { configure } = await import('/polyfill/${polyfill}');` : ''}
+${polyfill ? `const { configure, ready } = await import('/polyfill/${polyfill}');\nawait ready;` : ''}
 ${polyfill && threads > 1 ? `configure?.({ threads: ${threads} });` : ''}
 const { playAll } = await import('/conform/play.mjs');
 let path, cases;

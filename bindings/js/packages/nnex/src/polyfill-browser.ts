@@ -10,10 +10,6 @@ import { install } from './polyfill-install.js';
 /** What it defines, for compilers. */
 export type * from './ml/globals.gen.js';
 
-/** Whether this is an ES module; require() waits for nothing. */
-declare const NNEX_MODULE: boolean;
-
 export { configure } from './browser.js';
-/** Resolved when everything is defined: at once, unless another ML was there and had to be asked for a context. Whoever imports waits for it. */
+/** Resolved when it is decided who serves: at once, unless another ML was there and had to be asked for a context. `navigator.ml.createContext()` waits for it; await it before the ML* classes are read without a context. */
 export const ready: Promise<void> = install(ml, interfaces);
-if (NNEX_MODULE) await ready;

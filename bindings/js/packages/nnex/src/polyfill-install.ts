@@ -2,15 +2,27 @@
 import type { Interfaces, ML } from './ml/types.gen.js';
 
 type Globals = { [name: string]: unknown; navigator?: object & { ml?: ML } };
+type CreateContext = ML['createContext'];
+
+/** How long an ML that was there may take for its first context, in milliseconds: one that never answers has none. */
+const kPatience = 10_000;
 
 /** Whether an ML has any context to give: some browsers have the interface and nothing behind it, or an earlier form of it. */
-async function usable(ml: Partial<ML> | null): Promise<boolean> {
-  if (typeof ml?.createContext !== 'function') return false;
+async function usable(createContext: CreateContext): Promise<boolean> {
+  const asked = async (): Promise<boolean> => {
+    try {
+      (await createContext()).destroy();
+      return true;
+    } catch (e) {
+      return (e as { name?: unknown } | null)?.name !== 'NotSupportedError';
+    }
+  };
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<boolean>((resolve) => { timer = setTimeout(resolve, kPatience, false); });
   try {
-    (await ml.createContext()).destroy();
-    return true;
-  } catch (e) {
-    return (e as { name?: unknown } | null)?.name !== 'NotSupportedError';
+    return await Promise.race([asked(), late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -33,16 +45,38 @@ function define(ml: ML, interfaces: Interfaces): void {
 }
 
 /**
+ * Puts `createContext` on an ML that was there, until it is known who serves. Scripts cannot be made to wait for that (a module could, by an await at its top
+ * level, which bundles of other formats have not), but whatever they do with an ML begins with a context, which is promised. Gives what takes it away.
+ */
+function putBefore(present: ML, createContext: CreateContext): () => void {
+  const before = Object.getOwnPropertyDescriptor(present, 'createContext');
+  if (!Reflect.defineProperty(present, 'createContext', { value: createContext, writable: true, enumerable: before?.enumerable ?? true, configurable: true })) return () => undefined;
+  return () => {
+    if (Object.getOwnPropertyDescriptor(present, 'createContext')?.value !== createContext) return;  // another script's by now
+    if (before) Object.defineProperty(present, 'createContext', before);
+    else Reflect.deleteProperty(present, 'createContext');
+  };
+}
+
+/**
  * Defines `navigator.ml` and the ML* interface objects, where they are absent or cannot give a context, in secure contexts. What is
- * absent is defined before this returns; only an ML that is there already has to be asked first.
+ * absent is defined before this returns; only an ML that is there already has to be asked first, and contexts wait for its answer.
  */
 export function install(ml: ML, interfaces: Interfaces): Promise<void> {
   const globals = globalThis as unknown as Globals;
   if (globals['isSecureContext'] === false) return Promise.resolve();
   const present = globals.navigator?.ml;
-  if (present === undefined) {
+  if (present === ml) return Promise.resolve();
+  if (typeof present?.createContext !== 'function') {
     define(ml, interfaces);
     return Promise.resolve();
   }
-  return present === ml ? Promise.resolve() : usable(present).then(well => (well ? undefined : define(ml, interfaces)));
+  const theirs: CreateContext = present.createContext.bind(present);
+  const chosen = usable(theirs).then((well): CreateContext => {
+    if (well) takeAway();
+    else define(ml, interfaces);  // who holds theirs gets contexts of ours
+    return well ? theirs : (options) => ml.createContext(options);
+  });
+  const takeAway = putBefore(present, async (...options) => (await chosen)(...options));
+  return chosen.then(() => undefined);
 }
