@@ -1,6 +1,7 @@
-// Makes packages/nnex/dist: each entry that package.json exports, as an ES module and for require(), and for browsers where its source
-// is there.
+// Makes packages/nnex/dist: each entry that package.json exports, for require(), as an ES module for bundlers, and for browsers where its source is there. What Node
+// imports are the names of what require() gives, so that the classes and the state of a process are there once.
 import { access, copyFile, readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { build } from 'esbuild';
 
 const folder = new URL('../packages/nnex/', import.meta.url);
@@ -15,7 +16,7 @@ const common = {
   charset: 'utf8', define,
 };
 const targets = {
-  import: { platform: 'node', target: 'node18', format: 'esm' },
+  module: { platform: 'node', target: 'node18', format: 'esm' },
   // require() has no import.meta: the file's own address stands for it.
   require: {
     platform: 'node', target: 'node18', format: 'cjs', define: { ...define, 'import.meta.url': 'nnexUrl' },
@@ -53,23 +54,32 @@ for (const [condition, options] of Object.entries(targets)) {
   }
 }
 // require('nnex') reads what is asked for when it is asked for first: each half of it is a file.
-const halves = [];
+const require = createRequire(folder);
+let lazy = '';
 for (const half of ['webnn', 'models']) {
-  const entry = { ...common, entryPoints: [path(`./src/${half}.ts`)], plugins: [later] };
-  await build({ ...entry, ...targets.require, outfile: path(`./dist/${half}.cjs`) });
-  const { metafile } = await build({ ...entry, ...targets.import, write: false, metafile: true, outfile: 'out.js' });
-  for (const name of metafile.outputs['out.js'].exports) halves.push(`  ${name}: '${half}',\n`);
+  const out = path(`./dist/${half}.cjs`);
+  await build({ ...common, ...targets.require, entryPoints: [path(`./src/${half}.ts`)], outfile: out, plugins: [later] });
+  for (const name of Object.keys(require(out))) lazy += `  ${name}: () => require('./${half}.cjs'),\n`;
 }
 await writeFile(path('./dist/index.cjs'), `'use strict';
 const halves = {
-${halves.join('')}};
+${lazy}};
 for (const [name, half] of Object.entries(halves))
-  Object.defineProperty(exports, name, { get: () => require(\`./\${half}.cjs\`)[name], enumerable: true });
+  Object.defineProperty(exports, name, { get: () => half()[name], enumerable: true });
 Object.defineProperty(exports, '__esModule', { value: true });
 `);
+// What Node imports. onnxruntime-common has copies of its own for import and for require(): both know nnex.
+const also = { './dist/onnxruntime.mjs': "import * as common from 'onnxruntime-common';\nregister(common);\n" };
+for (const { import: out, require: cjs } of Object.values(exports)) {
+  if (!out) continue;
+  const names = Object.keys(require(path(cjs))), named = names.filter((name) => name !== 'default');
+  await writeFile(path(out), `import entry from '${cjs.replace('/dist', '')}';
+export const { ${named.join(', ')} } = entry;
+${named.length < names.length ? 'export default entry.default;\n' : ''}${also[out] ?? ''}`);
+}
 // What Node computes with where there is no addon, and its threads.
 for (const name of ['wasm', 'thread'])
-  await build({ ...common, ...targets.import, entryPoints: [path(`./src/${name}.ts`)], outfile: path(`./dist/${name}.js`) });
+  await build({ ...common, ...targets.module, entryPoints: [path(`./src/${name}.ts`)], outfile: path(`./dist/${name}.js`) });
 // The worker of pages, beside their entries.
 await build({ ...common, ...targets.browser, entryPoints: [path('./src/wasm/worker.ts')], outfile: path('./dist/worker.js') });
 // Scripts of pages that are no modules, whose global `nnex` has what an import gives.

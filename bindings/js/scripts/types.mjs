@@ -18,4 +18,11 @@ async function make(file) {
   await writeFile(new URL(file.href.replace(/\.d\.ts$/, '.d.cts')), text);
   for (const other of needed) await make(other);
 }
-for (const { types } of Object.values(exports)) if (types) await make(new URL(types.require.replace(/\.d\.cts$/, '.d.ts'), folder));
+for (const { types } of Object.values(exports)) {
+  if (!types) continue;
+  const file = new URL(types.default, folder);
+  await make(file);
+  // What Node imports is what it requires: classes of the same declaration.
+  const cjs = types.require.replace('/dist', '').replace(/\.d\.cts$/, '.cjs'), hasDefault = /^export default /m.test(await readFile(file, 'utf8'));
+  await writeFile(file, `export * from '${cjs}';\n${hasDefault ? `declare const entry: (typeof import('${cjs}'))['default'];\nexport default entry;\n` : ''}`);
+}

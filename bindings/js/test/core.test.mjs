@@ -124,6 +124,24 @@ test('an ML that never answers is given up', () => {
   assert.equal(found, 'function true');
 });
 
+test('what import and require() give is one', () => {
+  const found = alone(`
+    import { createRequire } from 'node:module';
+    import * as nnex from 'nnex';
+    import * as polyfill from 'nnex/polyfill';
+    import * as ort from 'nnex/onnxruntime';
+    const require = createRequire(import.meta.resolve('nnex'));
+    for (const [name, imported] of Object.entries({ nnex, 'nnex/polyfill': polyfill, 'nnex/onnxruntime': ort })) {
+      const required = require(name), names = Object.keys(required).filter(name => name !== 'default');
+      console.log(names.length > 0, names.every(name => imported[name] === required[name]), Object.keys(imported).filter(name => name !== 'default').sort().join() === names.sort().join());
+    }
+    const context = await nnex.ml.createContext(), { MLGraphBuilder } = require('nnex');
+    const builder = new MLGraphBuilder(context), d = { dataType: 'float32', shape: [1] };
+    const graph = await builder.build({ y: builder.neg(builder.input('x', d)) });
+    console.log(graph instanceof nnex.MLGraph, navigator.ml === require('nnex').ml, ort.default.Tensor === require('nnex/onnxruntime').Tensor);`);
+  assert.equal(found, 'true true true\n'.repeat(4).trim());
+});
+
 test('two numbers are added, through require() too', async () => {
   const { context, graph, input, output } = await doubler();
   context.writeTensor(input, new Float32Array([21]));

@@ -133,7 +133,7 @@ test('another polyfill takes the place of one that has nothing to compute with',
   cpSync(join(folder, 'other/node_modules/nnex'), join(folder, 'other/node_modules/second'), { recursive: true });
   const { stdout } = run(`import 'nnex/polyfill';
     const first = navigator.ml;
-    await (await import('./node_modules/second/dist/polyfill.js')).ready;
+    await (await import('./node_modules/second/dist/polyfill.mjs')).ready;
     console.log(navigator.ml === first);`, { name: 'other' });
   assert.equal(stdout, 'false\n');
 });

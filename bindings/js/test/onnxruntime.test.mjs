@@ -40,6 +40,14 @@ test('the module has what onnxruntime-node has', { skip }, () => {
   assert.deepEqual(ours.env.versions, theirs.env.versions);
 });
 
+test('both copies of onnxruntime-common know nnex', async () => {
+  for (const common of [await import('onnxruntime-common'), createRequire(import.meta.url)('onnxruntime-common')]) {
+    const session = await common.InferenceSession.create(two.slice());
+    assert.deepEqual([...(await session.run(feeds(common))).s.data], [11, 22, 13, 24]);
+    assert.ok((await session.run(feeds(ours))).s);
+  }
+});
+
 test('install() puts it where transformers.js looks', () => {
   const place = Symbol.for('onnxruntime');
   assert.equal(place in globalThis, false);

@@ -102,6 +102,16 @@ test('esbuild bundles nnex/polyfill in every format, for older browsers too', as
   }
 });
 
+test('one bundle for Node has one nnex, whether it is imported or required', async () => {
+  source('imports.mjs', "export { ml } from 'nnex'; import 'nnex/polyfill';");
+  source('requires.cjs', "const { ml } = require('nnex'); require('nnex/polyfill'); exports.same = (other) => ml === other && navigator.ml === ml;");
+  const entry = source('both.mjs', "import { ml } from './imports.mjs'; import { same } from './requires.cjs'; console.log(same(ml));");
+  for (const format of ['cjs', 'esm']) {
+    const out = source(`both.out.${format === 'cjs' ? 'cjs' : 'mjs'}`, await bundled({ entryPoints: [entry], platform: 'node', format }));
+    assert.equal(execFileSync(process.execPath, [out], { encoding: 'utf8' }), 'true\n', format);
+  }
+});
+
 test('files that pages need are found by name', () => {
   const { resolve } = createRequire(join(folder, 'x.mjs'));
   for (const name of ['nnex.wasm', 'worker.js', 'nnex.global.js', 'polyfill.global.js']) assert.equal(resolve(`nnex/${name}`), join(folder, 'node_modules/nnex/dist', name));
@@ -178,6 +188,18 @@ export async function use(): Promise<unknown> {
   return model;
 }
 `;
+const across = `import { load, ml, MLGraphBuilder, NnexError } from 'nnex';
+import ort, { InferenceSession, type Tensor } from 'nnex/onnxruntime';
+import { take } from './u.cjs';
+const session: InferenceSession = await ort.InferenceSession.create('model.onnx');
+const { y } = await session.run({});
+export const out: Tensor | undefined = y;
+take(await load('model.onnx'), new MLGraphBuilder(await ml.createContext()), new NnexError('fault', ''), session);
+`;
+const taking = `import { type MLGraphBuilder, type Model, type NnexError } from 'nnex';
+import { type InferenceSession } from 'nnex/onnxruntime';
+export const take = (model: Model, builder: MLGraphBuilder, error: NnexError, session: InferenceSession): void => console.log(model, builder, error, session);
+`;
 const signals = `import { check, convert, inspect, load } from 'nnex';
 export async function use(signal: AbortSignal): Promise<void> {
   const model = await load('model.onnx', { signal, threads: 1 });
@@ -217,6 +239,7 @@ const rows = [
   ['without an import there are no globals', { ...modern, types: node }, { 'd.mts': 'export const none = navigator.ml;' }, /Cannot find name 'navigator'/],
   ['require(): node16', { module: M.Node16, moduleResolution: R.Node16, types: node }, { 'e.cts': asBoth, 'f.cts': globals }],
   ['require() and import in one program', { ...modern, types: node }, { 'a.mts': asBoth, 'c.mts': globals, 'e.cts': asBoth, 'f.cts': globals }],
+  ['what import gives is taken by what require() gives', { ...modern, lib: dom, types: node }, { 't.mts': across, 'u.cts': taking }],
   ['require(): node10', { module: M.CommonJS, moduleResolution: R.Node10, ignoreDeprecations: '5.0', types: node }, { 'g.ts': asBoth, 'h.ts': globals }],
   ["ONNX Runtime's API", { ...modern, lib: dom, types: node }, { 'i.mts': runtime, 'j.cts': runtime }],
   ["ONNX Runtime's API: node10", { module: M.CommonJS, moduleResolution: R.Node10, lib: dom, types: node }, { 'k.ts': runtime }],

@@ -22,4 +22,6 @@ const face = faceOf(common, backendOf(modelEngine, files));
 export const listSupportedBackends = face.listSupportedBackends;
 /** Puts this module at `globalThis[Symbol.for('onnxruntime')]`, where transformers.js looks for one. */
 export const install = face.install;
+/** @internal For the copy of onnxruntime-common that `import` gets. */
+export const register = face.register;
 export default face.module;

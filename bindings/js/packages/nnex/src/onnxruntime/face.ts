@@ -13,13 +13,23 @@ const kPlace = Symbol.for('onnxruntime');
 /** Names under which sessions find nnex. The first comes before whatever else is registered with the package. */
 const kNames = [['nnex', 1000], ['cpu', 101]] as const;
 
-export function faceOf(common: typeof Common, backend: Backend): { module: OnnxRuntime; listSupportedBackends(): SupportedBackend[]; install(): OnnxRuntime } {
-  for (const [name, priority] of kNames) common.registerBackend(name, backend, priority);
+interface Face {
+  readonly module: OnnxRuntime;
+  listSupportedBackends(): SupportedBackend[];
+  install(): OnnxRuntime;
+  /** Makes nnex known to a copy of onnxruntime-common. */
+  register(copy: Pick<typeof Common, 'registerBackend'>): void;
+}
+export function faceOf(common: typeof Common, backend: Backend): Face {
+  const register: Face['register'] = (copy) => {
+    for (const [name, priority] of kNames) copy.registerBackend(name, backend, priority);
+  };
+  register(common);
   const listSupportedBackends = (): SupportedBackend[] => kNames.map(([name]) => ({ name, bundled: true }));
   const install = (): OnnxRuntime => {
     (globalThis as Record<symbol, unknown>)[kPlace] = module;
     return module;
   };
   const module: OnnxRuntime = { ...common, listSupportedBackends, install };
-  return { module, listSupportedBackends, install };
+  return { module, listSupportedBackends, install, register };
 }
