@@ -55,18 +55,20 @@ for (const [condition, options] of Object.entries(targets)) {
 }
 // require('nnex') reads what is asked for when it is asked for first: each half of it is a file.
 const require = createRequire(folder);
-let lazy = '';
+const halves = new Map();
 for (const half of ['webnn', 'models']) {
   const out = path(`./dist/${half}.cjs`);
   await build({ ...common, ...targets.require, entryPoints: [path(`./src/${half}.ts`)], outfile: out, plugins: [later] });
-  for (const name of Object.keys(require(out))) lazy += `  ${name}: () => require('./${half}.cjs'),\n`;
+  for (const name of Object.keys(require(out))) halves.set(name, half);
 }
 await writeFile(path('./dist/index.cjs'), `'use strict';
 const halves = {
-${lazy}};
+${[...halves].map(([name, half]) => `  ${name}: () => require('./${half}.cjs'),\n`).join('')}};
 for (const [name, half] of Object.entries(halves))
   Object.defineProperty(exports, name, { get: () => half()[name], enumerable: true });
 Object.defineProperty(exports, '__esModule', { value: true });
+// Names for who imports this file by itself, as Deno does from CommonJS: they are read in its text.
+0 && (module.exports = { ${[...halves.keys()].join(', ')} });
 `);
 // What Node imports. onnxruntime-common has copies of its own for import and for require(): both know nnex.
 const also = { './dist/onnxruntime.mjs': "import * as common from 'onnxruntime-common';\nregister(common);\n" };

@@ -101,6 +101,25 @@ test('the polyfill leaves an ML that works, and replaces one that has no context
   assert.equal(own, 'true false');
 });
 
+test('the polyfill leaves the prototype of all objects alone', () => {
+  for (const [navigator, name] of [['{}', 'of Bun'], ['Object.create(null)', 'of nothing']]) {
+    const found = alone(`
+      import { ml } from 'nnex';
+      Object.defineProperty(globalThis, 'navigator', { value: ${navigator}, configurable: true });
+      await import('nnex/polyfill');
+      console.log('ml' in {}, navigator.ml === ml);`);
+    assert.equal(found, 'false true', name);
+  }
+});
+
+test('a file of require() shows its names to who imports it by itself', () => {
+  const names = (way) => alone(`
+    import { createRequire } from 'node:module';
+    const require = createRequire(import.meta.resolve('nnex'));
+    for (const entry of ['nnex', 'nnex/polyfill', 'nnex/onnxruntime']) console.log(Object.keys(${way}).filter(name => !/default|module.exports|__esModule/.test(name)).sort().join());`);
+  assert.equal(names('await import(require.resolve(entry))'), names('await import(entry)'));
+});
+
 test('who imports the polyfill waits for nothing but a context', () => {
   const ours = alone(`${planted('{ createContext: () => new Promise((_, reject) => setTimeout(() => reject(none()), 100)) }')}
     require('nnex/polyfill');

@@ -26,7 +26,7 @@ async function usable(createContext: CreateContext): Promise<boolean> {
   }
 }
 
-/** `ml` as the platform would define it: a getter of the navigator's prototype, interface objects that do not enumerate. */
+/** `ml` as the platform would define it: a getter of the navigator's prototype, interface objects that do not enumerate. Some hosts have a navigator without a prototype of its own. */
 function define(ml: ML, interfaces: Interfaces): void {
   const globals = globalThis as unknown as Globals;
   const { navigator } = globals;
@@ -38,8 +38,9 @@ function define(ml: ML, interfaces: Interfaces): void {
     },
   };
   const { get } = Object.getOwnPropertyDescriptor(holder, 'ml')!;
-  Object.defineProperty(Object.getPrototypeOf(navigator), 'ml', { get: get!, enumerable: true, configurable: true });
+  const prototype: unknown = Object.getPrototypeOf(navigator), plain = prototype === null || prototype === Object.prototype;
   Reflect.deleteProperty(navigator, 'ml');  // another script's own, which would hide it
+  Object.defineProperty(plain ? navigator : prototype, 'ml', { get: get!, enumerable: true, configurable: true });
   for (const [name, value] of Object.entries(interfaces))
     Object.defineProperty(globals, name, { value, writable: true, enumerable: false, configurable: true });
 }
