@@ -48,6 +48,14 @@ test('both copies of onnxruntime-common know nnex', async () => {
   }
 });
 
+test("providers that code for ONNX Runtime's other packages asks for", async () => {
+  for (const executionProviders of [['wasm'], ['webgpu', 'wasm'], [{ name: 'wasm' }], ['cpu'], ['nnex']]) {
+    const session = await ours.InferenceSession.create(two.slice(), { executionProviders });
+    assert.deepEqual([...(await session.run(feeds(ours))).s.data], [11, 22, 13, 24]);
+  }
+  await assert.rejects(ours.InferenceSession.create(two.slice(), { executionProviders: ['webgpu'] }), /webgpu/);
+});
+
 test('install() puts it where transformers.js looks', () => {
   const place = Symbol.for('onnxruntime');
   assert.equal(place in globalThis, false);

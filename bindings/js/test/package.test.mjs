@@ -87,6 +87,11 @@ for (const [name, text] of Object.entries(pages)) {
   });
 }
 
+// Parcel 2.16 writes names that it defines nowhere for those which are exported by a star and imported as a whole.
+test('entries export name by name, as Parcel needs it', () => {
+  for (const name of readdirSync(join(ours, 'dist')).filter((entry) => entry.endsWith('.js'))) assert.doesNotMatch(readFileSync(join(ours, 'dist', name), 'utf8'), /\bexport\s*\*/, name);
+});
+
 test('esbuild bundles nnex as a script that is no module', async () => {
   const made = await bundled({ entryPoints: [source('script.mjs', pages.nnex)], platform: 'browser', format: 'iife' });
   assert.match(made, /currentScript/);

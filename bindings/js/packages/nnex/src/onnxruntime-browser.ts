@@ -4,7 +4,9 @@ import { modelsHere } from './browser.js';
 import { backendOf } from './onnxruntime/backend.js';
 import { faceOf } from './onnxruntime/face.js';
 
-export * from 'onnxruntime-common';
+export type * from 'onnxruntime-common';
+// Name by name: Parcel loses what is exported by a star and imported as a whole.
+export { InferenceSession, TRACE, TRACE_EVENT_BEGIN, TRACE_EVENT_END, TRACE_FUNC_BEGIN, TRACE_FUNC_END, Tensor, env, registerBackend } from 'onnxruntime-common';
 
 const face = faceOf(common, backendOf(modelsHere));
 

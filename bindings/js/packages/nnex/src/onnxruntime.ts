@@ -11,7 +11,9 @@ import { modelEngine } from './node.js';
 import { backendOf } from './onnxruntime/backend.js';
 import { faceOf } from './onnxruntime/face.js';
 
-export * from 'onnxruntime-common';
+export type * from 'onnxruntime-common';
+// Name by name: Parcel loses what is exported by a star and imported as a whole.
+export { InferenceSession, TRACE, TRACE_EVENT_BEGIN, TRACE_EVENT_END, TRACE_FUNC_BEGIN, TRACE_FUNC_END, Tensor, env, registerBackend } from 'onnxruntime-common';
 
 const files = { read: async (path: string) => (await import('node:fs/promises')).readFile(path), write: (path: string, text: string) => writeFileSync(path, text) };
 // As onnxruntime-node says of itself, which may be loaded before or after.

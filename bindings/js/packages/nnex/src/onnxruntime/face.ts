@@ -10,8 +10,11 @@ export type OnnxRuntime = typeof Common & { listSupportedBackends(): SupportedBa
 
 /** Where runtimes that have an ONNX Runtime of their own show it. */
 const kPlace = Symbol.for('onnxruntime');
-/** Names under which sessions find nnex. The first comes before whatever else is registered with the package. */
-const kNames = [['nnex', 1000], ['cpu', 101]] as const;
+/**
+ * Names under which sessions find nnex. The first comes before whatever else is registered with the package. The last is what code for onnxruntime-web asks for: it means
+ * onnxruntime-web's own where that is loaded too.
+ */
+const kNames = [['nnex', 1000], ['cpu', 101], ['wasm', -1]] as const;
 
 interface Face {
   readonly module: OnnxRuntime;
