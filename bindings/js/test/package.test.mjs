@@ -107,6 +107,14 @@ test('esbuild bundles nnex/polyfill in every format, for older browsers too', as
   }
 });
 
+test('a bundle for Node says where it looks for nnex.wasm', async () => {
+  const entry = source('lonely.mjs', "import { load } from 'nnex'; await load(new Uint8Array(4)).catch(({ message }) => console.log(message));");
+  mkdirSync(join(folder, 'lonely'));
+  const out = source('lonely/main.mjs', await bundled({ entryPoints: [entry], platform: 'node' }));
+  const said = execFileSync(process.execPath, [out], { encoding: 'utf8', env: { ...process.env, NNEX_ENGINE: 'wasm' } });
+  assert.match(said, /^nnex: file:.*lonely\/nnex\.wasm: ENOENT.*; needed nnex\.wasm there, which the package has as nnex\/nnex\.wasm: a bundle needs it beside itself\n$/);
+});
+
 test('one bundle for Node has one nnex, whether it is imported or required', async () => {
   source('imports.mjs', "export { ml } from 'nnex'; import 'nnex/polyfill';");
   source('requires.cjs', "const { ml } = require('nnex'); require('nnex/polyfill'); exports.same = (other) => ml === other && navigator.ml === ml;");

@@ -4,6 +4,8 @@ import { builtin } from './builtin.js';
 import { script } from './here.js';
 import type { Spawn } from './threads.js';
 
+declare const NNEX_PAGE: boolean;
+
 type Fetchable = string | URL | ArrayBuffer | ArrayBufferView | Response;
 export type WasmSource = Fetchable | WebAssembly.Module;
 
@@ -42,7 +44,7 @@ async function fetched(source: Fetchable): Promise<BufferSource | Response> {
   if (typeof source !== 'string' && !(source instanceof URL) && !isResponse(source)) return source as BufferSource;
   if (isNode() && (source instanceof URL ? source.protocol === 'file:' : typeof source === 'string' && !/^https?:/.test(source))) {
     const { readFile } = await builtin('fs/promises');
-    return readFile(source as URL | string);
+    return readFile(source as URL | string).catch(({ message }: Error): never => { throw elsewhere({ url: String(source) }, message); });
   }
   const response = isResponse(source) ? source.clone() : await fetch(source).catch(({ message }: Error): never => { throw elsewhere({ url: String(source) }, message); });
   if (!response.ok) throw elsewhere(response, `${response.status} ${response.statusText}`);
@@ -50,7 +52,8 @@ async function fetched(source: Fetchable): Promise<BufferSource | Response> {
 }
 /** The error of an address that has no module: bundlers and servers put it where they like. */
 function elsewhere({ url }: Pick<Response, 'url'>, what: string): Error {
-  return new Error(`nnex: ${url}: ${what.trim()}; needed nnex.wasm there, or configure({ wasm, worker }) with the addresses of nnex.wasm and worker.js`);
+  const otherwise = NNEX_PAGE ? 'or configure({ wasm, worker }) with the addresses of nnex.wasm and worker.js' : 'which the package has as nnex/nnex.wasm: a bundle needs it beside itself';
+  return new Error(`nnex: ${url}: ${what.trim()}; needed nnex.wasm there, ${otherwise}`);
 }
 const kMagic = 0x6d736100;  // "\0asm"
 async function moduleOf(response: Response): Promise<ArrayBuffer> {
