@@ -125,6 +125,33 @@ test('one bundle for Node has one nnex, whether it is imported or required', asy
   }
 });
 
+test('another realm of the process, as Jest makes one for each file, has errors and arrays of its own', () => {
+  const out = source('realm.cjs', `const { createContext, runInContext } = require('node:vm'), { readFileSync } = require('node:fs'), { createRequire } = require('node:module');
+    require('nnex-linux-x64');  // the addon is loaded by the first realm
+    const realm = createContext({ ArrayBuffer, Uint8Array, console }), modules = new Map();
+    for (const name of Object.getOwnPropertyNames(globalThis)) if (!runInContext('globalThis', realm)[name]) realm[name] = globalThis[name];
+    function load(path) {
+      if (modules.has(path)) return modules.get(path).exports;
+      const module = { exports: {} }, { resolve } = createRequire(path);
+      modules.set(path, module);
+      const required = (name) => (/[.]c?js$/.test(resolve(name)) ? load(resolve(name)) : require(name));
+      runInContext('(function (module, exports, require, __filename) {' + readFileSync(path) + '\\n})', realm)(module, module.exports, required, path);
+      return module.exports;
+    }
+    load(__dirname + '/inside.cjs');`);
+  source('inside.cjs', `const { load, ml, MLGraphBuilder, NnexError } = require('nnex'), { InferenceSession, Tensor } = require('nnex/onnxruntime');
+    const d = { dataType: 'float32', shape: [2] };
+    (async () => {
+      const { y } = await (await load('neg.onnx')).run({ x: new Float32Array([1, 2]) });
+      const r = await (await InferenceSession.create('neg.onnx')).run({ x: new Tensor('float32', [1, 2], [2]) });
+      const error = await load('absent.onnx').catch((reason) => reason), builder = new MLGraphBuilder(await ml.createContext());
+      console.log(y.data instanceof Float32Array, r.y.data instanceof Float32Array, error instanceof NnexError, error instanceof Error, error.code);
+      try { builder.add(builder.input('a', d), builder.input('b', { dataType: 'int32', shape: [2] })); } catch (wrong) { console.log(wrong instanceof TypeError); }
+      console.log((await builder.build({}).catch((wrong) => wrong)) instanceof TypeError);
+    })().catch(({ stack }) => console.log(stack));`);
+  assert.equal(execFileSync(process.execPath, [out], { cwd: folder, encoding: 'utf8', env: { ...process.env, NNEX_ENGINE: 'addon' } }), 'true true true true unreadable\ntrue\ntrue\n');
+});
+
 test('files that pages need are found by name', () => {
   const { resolve } = createRequire(join(folder, 'x.mjs'));
   for (const name of ['nnex.wasm', 'worker.js', 'nnex.global.js', 'polyfill.global.js']) assert.equal(resolve(`nnex/${name}`), join(folder, 'node_modules/nnex/dist', name));

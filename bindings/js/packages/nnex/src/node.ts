@@ -25,7 +25,7 @@ export function addon(): Addon {
     loaded = require(path || needed) as Addon;
     return loaded;
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message.split('\n', 1)[0]!.replace(/\.$/, '') : String(cause);
+    const why = String((cause as Partial<Error> | null)?.message ?? cause).split('\n', 1)[0]!.replace(/\.$/, '');
     const sought = path ? `NNEX_NODE_ADDON=${path}` : `the package ${needed}`;
     throw new Error(
       `nnex: found Node.js ${process.versions.node} on ${platform}; needed ${sought}, which cannot be loaded: ${why}. ` +

@@ -16,10 +16,10 @@ export function exception(name: string, message: string): unknown {
   return name === 'TypeError' ? new TypeError(message) : new Exception(message, name);
 }
 
-/** What a page gets for what an engine threw, or rejected with. */
+/** What a page gets for what an engine threw, or rejected with: errors, of whichever realm the engine was loaded in. */
 export function translated(e: unknown): unknown {
-  if (!(e instanceof Error) || e instanceof TypeError) return e;
-  const { name, message } = e;
+  if (typeof e !== 'object' || e === null || e instanceof TypeError) return e;
+  const { name, message } = e as Error;
   return name === 'Error' || name === 'RangeError' ? exception('UnknownError', message) : exception(name, message);
 }
 

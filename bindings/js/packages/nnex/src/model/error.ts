@@ -1,3 +1,4 @@
+import { tagOf } from './found.js';
 import type { NativeError } from './native.js';
 
 /** What kind of failure an NnexError is. */
@@ -70,10 +71,12 @@ export class NnexError extends Error {
   }
 }
 
-/** An engine's error as users see it, and that of an array without memory; anything else as it is. */
+/** An engine's error as users see it, and that of an array without memory; anything else as it is. Errors of the addon may be of another realm. */
 export function shown(error: unknown): unknown {
-  if (error instanceof RangeError && /allocation failed/i.test(error.message)) return new NnexError('limit reached', `there is no memory left: ${error.message}`);
-  if (!(error instanceof Error) || error instanceof NnexError || !('tasks' in error)) return error;
+  if (tagOf(error) !== 'Error') return error;
+  const { name, message } = error as Error;
+  if (name === 'RangeError' && /allocation failed/i.test(message)) return new NnexError('limit reached', `there is no memory left: ${message}`);
+  if (error instanceof NnexError || !('tasks' in (error as Error))) return error;
   const { code, detail, where, tasks, remedies } = error as NativeError;
   return new NnexError(code as ErrorCode, detail, where, tasks, remedies);
 }

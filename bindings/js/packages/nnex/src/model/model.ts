@@ -194,7 +194,7 @@ export class Session {
     try {
       if (given === undefined) {
         const out = shared.engine.run(this.#native, inputs);
-        return namedOutputs(valuesOf(out instanceof Promise ? await out : out), undefined, shared) as T;
+        return namedOutputs(valuesOf('then' in out ? await out : out), undefined, shared) as T;  // a promise of the realm's that loaded the addon
       }
       const raw = rawOptions(given, shared);
       return namedOutputs(valuesOf(await this.#start(inputs, raw, given)), raw.wanted, shared) as T;

@@ -284,8 +284,16 @@ export function tensorOf(raw: RawTensor, numbers: TypeNumbers): Tensor {
   if (type === 'float16' && Float16Array) {
     const bits = raw.data as Uint16Array;
     data = new Float16Array(bits.buffer, bits.byteOffset, bits.length);
+  } else if (type !== 'string') {
+    data = ofHere(raw.data as Uint8Array);
   }
   return { type, dims: raw.dims, data } as Tensor;
+}
+
+/** The array as one of this realm: a process loads the addon once, and who runs in another realm then (tests under Jest) gets arrays that are no instances of its classes. */
+function ofHere(view: Uint8Array): ArrayBufferView {
+  const Class = (globalThis as unknown as Record<string, typeof Uint8Array>)[view[Symbol.toStringTag]]!;
+  return (view as object) instanceof Class ? view : new Class(view.buffer, view.byteOffset, view.length);
 }
 
 /** What a user sees of a value of the engine. */
