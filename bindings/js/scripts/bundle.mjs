@@ -17,10 +17,10 @@ const common = {
 };
 const targets = {
   module: { platform: 'node', target: 'node18', format: 'esm' },
-  // require() has no import.meta: the file's own address stands for it.
+  // require() has no import.meta: the file's own address stands for it; where a bundler made an ES module of it, which has none either, that of the program.
   require: {
     platform: 'node', target: 'node18', format: 'cjs', define: { ...define, 'import.meta.url': 'nnexUrl' },
-    banner: { js: "'use strict';\nconst nnexUrl = require('node:url').pathToFileURL(__filename).href;" },
+    banner: { js: "'use strict';\nconst nnexUrl = require('node:url').pathToFileURL(typeof __filename === 'string' ? __filename : process.argv[1] ?? 'x').href;" },
   },
   browser: { platform: 'browser', target: 'es2022', format: 'esm', minify: true, define: { ...define, NNEX_PAGE: 'true' } },
 };

@@ -255,7 +255,7 @@ test('a tensor that does not hold together is refused by its name', async () => 
   const rows = [
     [tensor([2, 2], new Float32Array(3)), /^input 'a': Tensor\.data has 3 items; needed 4 for Tensor\.dims \[2,2\]\.$/], [tensor([2, -2], new Float32Array(4)), /^input 'a': Tensor\.dims is \[2,-2\]/],
     [tensor([2, 2], new Float64Array(4)), /^input 'a': Tensor\.data is no array of float32\.$/], [tensor([2, 2], new DataView(new ArrayBuffer(16))), /^input 'a': Tensor\.data is no array/],
-    [tensor([2, 2], ['1', '2', '3', '4']), /^input 'a': Tensor\.data is no array/],
+    [tensor([2, 2], ['1', '2', '3', '4']), /^input 'a': Tensor\.data is no array/], [Float32Array.of(1, 2, 3, 4), /^input 'a': found a Float32Array; needed a Tensor\.$/],
   ];
   const lost = feeds(ours).a;
   structuredClone(lost.data.buffer, { transfer: [lost.data.buffer] });

@@ -125,17 +125,19 @@ test('one bundle for Node has one nnex, whether it is imported or required', asy
   }
 });
 
-test('another realm of the process, as Jest makes one for each file, has errors and arrays of its own', () => {
+test('another realm of the process, as Jest makes one for each file, has errors and arrays of its own; a file needs no name', () => {
   const out = source('realm.cjs', `const { createContext, runInContext } = require('node:vm'), { readFileSync } = require('node:fs'), { createRequire } = require('node:module');
     require('nnex-linux-x64');  // the addon is loaded by the first realm
-    const realm = createContext({ ArrayBuffer, Uint8Array, console }), modules = new Map();
+    const realm = createContext({ ArrayBuffer, Uint8Array, console }), modules = new Map(), named = process.argv[2] === 'named';
     for (const name of Object.getOwnPropertyNames(globalThis)) if (!runInContext('globalThis', realm)[name]) realm[name] = globalThis[name];
     function load(path) {
       if (modules.has(path)) return modules.get(path).exports;
       const module = { exports: {} }, { resolve } = createRequire(path);
       modules.set(path, module);
       const required = (name) => (/[.]c?js$/.test(resolve(name)) ? load(resolve(name)) : require(name));
-      runInContext('(function (module, exports, require, __filename) {' + readFileSync(path) + '\\n})', realm)(module, module.exports, required, path);
+      // ncc makes ES modules of these files, which have no __filename.
+      const text = '(function (module, exports, require' + (named ? ', __filename' : '') + ') {' + readFileSync(path) + '\\n})';
+      (named ? runInContext(text, realm) : (0, eval)(text))(module, module.exports, required, path);
       return module.exports;
     }
     load(__dirname + '/inside.cjs');`);
@@ -149,7 +151,8 @@ test('another realm of the process, as Jest makes one for each file, has errors 
       try { builder.add(builder.input('a', d), builder.input('b', { dataType: 'int32', shape: [2] })); } catch (wrong) { console.log(wrong instanceof TypeError); }
       console.log((await builder.build({}).catch((wrong) => wrong)) instanceof TypeError);
     })().catch(({ stack }) => console.log(stack));`);
-  assert.equal(execFileSync(process.execPath, [out], { cwd: folder, encoding: 'utf8', env: { ...process.env, NNEX_ENGINE: 'addon' } }), 'true true true true unreadable\ntrue\ntrue\n');
+  for (const how of ['named', 'bare'])
+    assert.equal(execFileSync(process.execPath, [out, how], { cwd: folder, encoding: 'utf8', env: { ...process.env, NNEX_ENGINE: 'addon' } }), 'true true true true unreadable\ntrue\ntrue\n', how);
 });
 
 test('files that pages need are found by name', () => {

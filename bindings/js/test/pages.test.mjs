@@ -38,6 +38,7 @@ const dims = [256, 256];
 const network = onnx({ inputs: { a: ['float32', dims] }, outputs: { y: ['float32', dims] }, initializers: { w: { type: 'float32', dims, data: numbers(65536) } },
   nodes: [{ op: 'MatMul', in: ['a', 'w'], out: ['p'] }, { op: 'Softmax', in: ['p'], out: ['y'] }] });
 const digest = async (bytes) => Array.from(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))).join();
+window.load = load;
 window.say = (options) => {
   if (options.worker) options.worker = new URL(options.worker, location.href).href;
   configure(options);
@@ -285,6 +286,12 @@ test(`${name}: a module that could not be had is asked for again, and works in a
   assert.deepEqual(then, ['it was done', 'it was done']);
   assert.equal(alive, 2, 'those of the failed calls have ended');
   assert.deepEqual(lines.filter((text) => text.startsWith('nnex: no worker')), []);
+  await page.close();
+});
+test(`${name}: a path is no model of a page`, { skip, timeout: 120_000 }, async () => {
+  const { page } = await open(true, { threads: 1 });
+  const why = await page.evaluate(() => load('models/x.onnx').catch(({ message }) => message));
+  assert.equal(why, "'models/x.onnx': a page has no files; needed bytes, or what fetch() answers");
   await page.close();
 });
 test(`${name}: options that there are not are refused`, { skip, timeout: 120_000 }, async () => {

@@ -2,7 +2,7 @@
 import { Tensor } from 'onnxruntime-common';
 import type { Backend, InferenceSession, InferenceSessionHandler, ExternalDataFileType } from 'onnxruntime-common';
 import { NnexError, settled, shown } from '../model/error.js';
-import { quoted } from '../model/found.js';
+import { found, quoted } from '../model/found.js';
 import { Ports, released } from '../model/model.js';
 import type { ModelEngine, NativeModel, NativeSession, RawNodeTime, RawOutputs, RawRunOptions, RawSource, RawTensor, RawValue } from '../model/native.js';
 import { checkedPath } from '../model/options.js';
@@ -118,6 +118,7 @@ class SessionHandler implements InferenceSessionHandler {
   #rawTensor(name: string, tensor: Tensor | undefined | null): RawTensor {
     if (typeof tensor !== 'object' || tensor === null) throw new TypeError(`input ${quoted(name)}: Tensor must be an object.`);
     const { type, dims } = tensor;
+    if (type === undefined) throw new TypeError(`input ${quoted(name)}: found ${found(tensor)}; needed a Tensor.`);
     let data: unknown = tensor.data;
     if (!isElementType(type)) throw new TypeError(`input ${quoted(name)}: there is no type '${String(type)}'.`);
     if (!Array.isArray(dims)) throw new TypeError(`input ${quoted(name)}: Tensor.dims must be an array.`);

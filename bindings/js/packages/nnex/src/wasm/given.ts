@@ -58,7 +58,7 @@ async function atPath(path: string, folder: string): Promise<Given> {
 async function inMemory(source: RawSource, folder: string | undefined): Promise<Given> {
   const isPath = 'path' in source;
   if (!isPath && !('bytes' in source && folder)) return source;
-  if (!isNode()) throw modelError('unreadable', '', `'${isPath ? source.path : folder}': a page has no files; needed bytes`);
+  if (!isNode()) throw modelError('unreadable', '', `'${isPath ? source.path : folder}': a page has no files; needed bytes, or what fetch() answers`);
   try {
     return isPath ? await atPath(source.path, folder!) : await withOthers(source.name, (source as { bytes: Uint8Array }).bytes, folder!);
   } catch (error) {
