@@ -44,7 +44,8 @@ const later = {
 };
 for (const [condition, options] of Object.entries(targets)) {
   const sources = new Map();
-  for (const { [condition]: out } of Object.values(exports)) {
+  for (const { [condition]: found } of Object.values(exports)) {
+    const out = found?.default ?? found;
     const source = out?.replace(/^\.\/dist\/(.*)\.c?js$/, './src/$1.ts');
     if (out && (await there(source))) sources.set(source, out);
   }

@@ -128,7 +128,7 @@ test('one bundle for Node has one nnex, whether it is imported or required', asy
 test('another realm of the process, as Jest makes one for each file, has errors and arrays of its own; a file needs no name', () => {
   const out = source('realm.cjs', `const { createContext, runInContext } = require('node:vm'), { readFileSync } = require('node:fs'), { createRequire } = require('node:module');
     require('nnex-linux-x64');  // the addon is loaded by the first realm
-    const realm = createContext({ ArrayBuffer, Uint8Array, console }), modules = new Map(), named = process.argv[2] === 'named';
+    const realm = createContext({ console }), modules = new Map(), named = process.argv[2] === 'named';
     for (const name of Object.getOwnPropertyNames(globalThis)) if (!runInContext('globalThis', realm)[name]) realm[name] = globalThis[name];
     function load(path) {
       if (modules.has(path)) return modules.get(path).exports;
@@ -150,9 +150,20 @@ test('another realm of the process, as Jest makes one for each file, has errors 
       console.log(y.data instanceof Float32Array, r.y.data instanceof Float32Array, error instanceof NnexError, error instanceof Error, error.code);
       try { builder.add(builder.input('a', d), builder.input('b', { dataType: 'int32', shape: [2] })); } catch (wrong) { console.log(wrong instanceof TypeError); }
       console.log((await builder.build({}).catch((wrong) => wrong)) instanceof TypeError);
+      const context = await ml.createContext(), tensor = await context.createTensor({ ...d, readable: true, writable: true });
+      context.writeTensor(tensor, new Float32Array([1, 2]));
+      const bytes = await context.readTensor(tensor);
+      console.log(bytes instanceof ArrayBuffer, new Float32Array(bytes).join());
     })().catch(({ stack }) => console.log(stack));`);
   for (const how of ['named', 'bare'])
-    assert.equal(execFileSync(process.execPath, [out, how], { cwd: folder, encoding: 'utf8', env: { ...process.env, NNEX_ENGINE: 'addon' } }), 'true true true true unreadable\ntrue\ntrue\n', how);
+    assert.equal(execFileSync(process.execPath, [out, how], { cwd: folder, encoding: 'utf8', env: { ...process.env, NNEX_ENGINE: 'addon' } }), 'true true true true unreadable\ntrue\ntrue\ntrue 1,2\n', how);
+});
+
+test('require() where tests play a browser in Node, as Jest does with jsdom, gets what require() can read', () => {
+  const script = source('jsdom.cjs', `const { load } = require('nnex'), { InferenceSession } = require('nnex/onnxruntime');
+    require('nnex/polyfill');
+    load('neg.onnx').then(async ({ inputs }) => console.log(inputs[0].name, (await InferenceSession.create('neg.onnx')).inputNames[0], typeof navigator.ml.createContext));`);
+  assert.equal(execFileSync(process.execPath, ['--conditions=browser', script], { cwd: folder, encoding: 'utf8' }), 'x x function\n');
 });
 
 test('files that pages need are found by name', () => {

@@ -38,6 +38,15 @@ export const dataViewBuffer = getter<ArrayBufferLike>(DataView.prototype, 'buffe
 export const dataViewOffset = getter<number>(DataView.prototype, 'byteOffset');
 export const dataViewLength = getter<number>(DataView.prototype, 'byteLength');
 export const bufferLength = getter<number>(ArrayBuffer.prototype, 'byteLength');
+const ArrayBuffer_ = ArrayBuffer;
+const { prototype: bufferPrototype } = ArrayBuffer_;
+/** The bytes in a buffer of this realm: the addon may be of another one. */
+export function bufferOfHere(bytes: ArrayBuffer): ArrayBuffer {
+  if (getPrototypeOf(bytes) === bufferPrototype) return bytes;
+  const copy = new ArrayBuffer_(bufferLength(bytes));
+  setBytes(new Uint8Array_(copy), new Uint8Array_(bytes));
+  return copy;
+}
 const absent = (): never => {
   throw new TypeError_('there are no such buffers');
 };

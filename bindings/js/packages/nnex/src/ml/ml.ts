@@ -7,7 +7,7 @@ import { type Brand, brand } from './brand.js';
 import { type Defined, type Implementation, type Operation, define } from './classes.js';
 import { Converters, type Source, bytesOf, put, wrong } from './convert.js';
 import { exception, noEngine, translated } from './errors.js';
-import { Promise, TypeError, Uint8Array, create, defineProperty, freeze, isArray, setBytes, viewLength, whenSettled } from './intrinsics.js';
+import { Promise, TypeError, Uint8Array, bufferOfHere, create, defineProperty, freeze, isArray, setBytes, viewLength, whenSettled } from './intrinsics.js';
 import { supportLimits } from './limits.js';
 import { table } from './table.gen.js';
 import type { Interfaces, ML } from './types.gen.js';
@@ -221,7 +221,7 @@ const contexts = classOf<ContextState>('MLContext', {
     readTensor: ({ native }, args, overload) => {
       const from = (args[0] as TensorState).native;
       const output = args[1] as Source;
-      if (overload === 0) return later(() => native.read(from), bytes => bytes);
+      if (overload === 0) return later(() => native.read(from), bufferOfHere);
       return later(() => native.read(from, viewLength(bytesOf(output).bytes)), bytes => copied(bytes, output));
     },
     writeTensor: ({ native }, args) => now(() => native.write((args[0] as TensorState).native, bytesOf(args[1] as Source))),
