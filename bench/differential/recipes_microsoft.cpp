@@ -256,6 +256,24 @@ void integer_product(Maker& m) {
   m.finish(in);
 }
 
+// ---- Texts
+
+void tokenizer(Maker& m) {
+  constexpr std::string_view kLetters[] = {"a", "b", "c", " ", ",", "1", "\xc3\xa9"};
+  Tensor x = Tensor::make(DType::str, Shape(m.positive_shape(1, 2))).value();
+  for (std::string& text : x.mutable_as<std::string>())
+    for (int64_t i = m.dice.in(0, 12); i > 0; --i) text += kLetters[m.dice.in(0, 6)];
+  const bool words = m.dice.chance(0.5), letters = !words && m.dice.chance(0.2);
+  if (words) m.attribute("tokenexp", m.dice.word({"[a-c]+", "a|ab", "[a-zA-Z0-9_]+", "a*", "\\w\\w", "(?i)B.?"}));
+  if (letters) m.attribute("separators", Names{""});
+  if (!words && !letters)
+    m.attribute("separators", m.dice.chance(0.5) ? Names{m.dice.word({" ", ",+", "[ ,]", "b"})} : Names{" ", "[,1]+"});
+  m.attribute("mark", m.dice.in(0, 1));
+  m.attribute("pad_value", std::string("#"));
+  m.attribute("mincharnum", letters ? int64_t(1) : m.dice.in(1, 3));
+  m.finish({sized(m, std::move(x), 0)});
+}
+
 // ---- Attention
 
 void rotary(Maker& m) {
@@ -377,6 +395,7 @@ constexpr Recipe kRecipes[] = {
     {"RotaryEmbedding", 1, rotary, kDomain},
     {"SkipLayerNormalization", 1, skip_norm, kDomain},
     {"SkipSimplifiedLayerNormalization", 1, skip_norm, kDomain},
+    {"Tokenizer", 1, tokenizer, kDomain},
 };
 
 }  // namespace

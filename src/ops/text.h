@@ -28,4 +28,12 @@ struct RegexFullMatchAttrs {
   std::string pattern;
 };
 
+struct TokenizeAttrs {
+  std::string pattern;
+  Texts separators;
+  bool mark = false;
+  std::string padding;
+  int64_t least = 1;
+};
+
 }  // namespace nnex
