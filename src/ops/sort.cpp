@@ -2,7 +2,6 @@
 // stable: of equal elements the one with the lower index stands first, so that there is one result.
 
 #include <algorithm>
-#include <bit>
 #include <complex>
 #include <numeric>
 #include <string>
@@ -82,7 +81,7 @@ auto place_of(T x) {
       if (x != x) return ~Bits{0};
       x += T{0};  // one zero
     }
-    const Bits bits = std::bit_cast<Bits>(x);
+    const Bits bits = __builtin_bit_cast(Bits, x);
     return static_cast<Bits>(std::is_integral_v<T> || !(bits & sign) ? bits ^ sign : ~bits);
   }
 }
@@ -92,7 +91,7 @@ template <class T, class Bits>
 T at_place(Bits place) {
   constexpr Bits sign = Bits{1} << (8 * sizeof(T) - 1);
   if constexpr (std::is_unsigned_v<T>) return place;
-  return std::bit_cast<T>(static_cast<Bits>(std::is_integral_v<T> || (place & sign) ? place ^ sign : ~place));
+  return __builtin_bit_cast(T, static_cast<Bits>(std::is_integral_v<T> || (place & sign) ? place ^ sign : ~place));
 }
 
 /// A place and an index in one number.
