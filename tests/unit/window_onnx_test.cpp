@@ -79,6 +79,17 @@ TEST(OnnxConv, QuantisedFilterStandsFourth) {
             "QLinearConv: kernel_shape says 2 at axis 0; the filter has 1");
 }
 
+TEST(OnnxConv, FiltersOfFewAxes) {
+  const Input x{"x", row<float>({1, 2})}, w{"w", Tensor::of<float>(Shape{1}, {3})};
+  for (const char* shape : {"output_shape", "kernel_shape"}) {
+    const std::string said = run(11, "ConvTranspose", {x, w}, attr_ints(shape, {1}));
+    EXPECT_EQ(said.find("f32"), std::string::npos) << said;
+    EXPECT_NE(said.find("filter"), std::string::npos) << said;
+  }
+  EXPECT_EQ(run(11, "ConvTranspose", {x, w}, attr_ints("kernel_shape", {1})),
+            "ConvTranspose: kernel_shape has 1 axes; the filter has 0 spatial ones");
+}
+
 TEST(OnnxConv, DeformedAndCausal) {
   const Input x{"x", row<float>({10, 20, 30, 40})}, w{"w", row<float>({1})};
   EXPECT_EQ(

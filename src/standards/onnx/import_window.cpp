@@ -20,8 +20,8 @@ Result<Quirked> conv(NodeImport& n, size_t filter_at = 1) {
         return n.error(
             fmt::format("kernel_shape says {} at axis {}; the filter has {}", kernel[i], i, filter[i + 2].value()));
     if (kernel.size() + 2 != filter.size())
-      return n.error(
-          fmt::format("kernel_shape has {} axes; the filter has {} spatial ones", kernel.size(), filter.size() - 2));
+      return n.error(fmt::format("kernel_shape has {} axes; the filter has {} spatial ones", kernel.size(),
+                                 std::max<size_t>(filter.size(), 2) - 2));
   }
   n.drop("kernel_shape");
   return Quirked::no;
@@ -63,8 +63,8 @@ Result<Quirked> conv_transpose(NodeImport& n) {
   n.drop("pads");
   n.drop("auto_pad");
   n.set("auto_pad", std::string(word == "SAME_UPPER" ? "same_upper" : "same_lower"));
-  Ints shape = n.ints("output_shape");
-  if (n.has(1) && n.type(1).dims && shape.size() == n.type(1).dims->size())
+  Ints shape = n.ints("output_shape");  // of all axes or of the spatial ones
+  if (shape.size() > 2 && n.has(1) && n.type(1).dims && shape.size() == n.type(1).dims->size())
     shape.erase(shape.begin(), shape.begin() + 2);
   n.set("output_shape", shape);
   return Quirked::no;
