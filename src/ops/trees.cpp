@@ -27,9 +27,7 @@ Result<Forest> Forest::make(const TreeAttrs& a) {
   if (a.targets < 1) return bad(fmt::format("targets is {}", a.targets));
   if (!a.base.empty() && a.base.size() != 1 && static_cast<int64_t>(a.base.size()) != a.targets)
     return bad(fmt::format("{} base values; {} targets", a.base.size(), a.targets));
-  f.aggregate_ = a.aggregate, f.targets_ = a.targets;
-  f.base_.assign(static_cast<size_t>(a.targets), 0);
-  for (size_t t = 0; t < f.base_.size() && !a.base.empty(); ++t) f.base_[t] = a.base[a.base.size() == 1 ? 0 : t];
+  f.aggregate_ = a.aggregate, f.targets_ = a.targets, f.base_ = a.base;
   int32_t entries = 0;
   const size_t leaves = a.leaf_counts.empty() ? a.leaf_targets.size() : a.leaf_counts.size();
   f.leaf_first_.push_back(0);
@@ -175,10 +173,11 @@ void Forest::predict(const X* row, T* scores) const {
         score += weight;
     }
   }
+  const T base = base_.empty() ? T(0) : static_cast<T>(base_[0]);
   for (int64_t t = 0; t < targets_; ++t) {
     if (extreme && scores[t] == start) scores[t] = 0;
     if (aggregate_ == Aggregate::average && !roots_.empty()) scores[t] /= static_cast<T>(roots_.size());
-    scores[t] += static_cast<T>(base_[static_cast<size_t>(t)]);
+    scores[t] += base_.size() > 1 ? static_cast<T>(base_[static_cast<size_t>(t)]) : base;
   }
 }
 template void Forest::predict(const float*, float*) const;

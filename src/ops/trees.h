@@ -62,7 +62,7 @@ class Forest {
   std::vector<int32_t> leaf_first_;  ///< Of each leaf, and the end: its entries.
   std::vector<int32_t> entry_target_;
   std::vector<double> entry_weight_;
-  std::vector<double> base_;
+  Reals base_;  // none, one for all targets, or one each
   Aggregate aggregate_ = Aggregate::sum;
   int64_t targets_ = 1, features_ = 0;
 };
