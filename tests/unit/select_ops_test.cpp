@@ -118,7 +118,7 @@ template <class T>
 void expect_order(const std::vector<T>& x) {
   const auto n = static_cast<int64_t>(x.size());
   const auto below = [](T a, T b) { return a < b || (b != b && a == a); };
-  const auto listed = [](Shape s, std::vector<int64_t> v) { return shown(std::vector<Tensor>{i64(s, std::move(v))}); };
+  const auto listed = [](Shape s, const std::vector<int64_t>& v) { return shown(std::vector<Tensor>{i64(s, v)}); };
   std::vector<int64_t> up(x.size());
   std::iota(up.begin(), up.end(), int64_t{0});
   std::vector<int64_t> down = up;
@@ -221,7 +221,7 @@ std::string pooled(const char* op, std::vector<float> x, int64_t size, Pairs pad
   AttrMap attrs = {{"size", Ints{1, 1, size}}, {"padding", Pairs{{0, 0}, {0, 0}, padding.at(0)}}};
   attrs.insert(attrs.end(), more.begin(), more.end());
   const auto n = static_cast<int64_t>(x.size());
-  return shown(run_op(op, {f({1, 1, n}, std::move(x))}, attrs, output + 1), output);
+  return shown(run_op(op, {f({1, 1, n}, x)}, attrs, output + 1), output);
 }
 
 TEST(Pool, Borders) {
