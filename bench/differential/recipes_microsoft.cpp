@@ -164,6 +164,7 @@ void byte_pair(Maker& m) {
   const DType type = m.dice.chance(0.5) ? DType::u8 : DType::i8;
   const Extents shape = m.positive_shape(1, 3);
   Names in;
+  if (m.made.op == "QLinearWhere") in.push_back(sized(m, m.whole(DType::boolean, m.part_of(shape), 0, 1), 0));
   for (const Extents& part : {shape, m.part_of(shape)}) {
     in.push_back(bytes(m, type, part));
     in.push_back(scale(m));
@@ -183,20 +184,6 @@ void byte_concat(Maker& m) {
     in.push_back(scale(m));
     in.push_back(zero(m, DType::u8));
   }
-  m.finish(in);
-}
-
-void byte_select(Maker& m) {
-  const DType type = m.dice.chance(0.5) ? DType::u8 : DType::i8;
-  const Extents shape = m.positive_shape(1, 3);
-  Names in = {sized(m, m.whole(DType::boolean, m.part_of(shape), 0, 1), 0)};
-  for (const Extents& part : {shape, m.part_of(shape)}) {
-    in.push_back(bytes(m, type, part));
-    in.push_back(scale(m));
-    in.push_back(zero(m, type));
-  }
-  in.push_back(scale(m));
-  in.push_back(zero(m, type));
   m.finish(in);
 }
 
@@ -390,7 +377,7 @@ constexpr Recipe kRecipes[] = {
     {"QLinearConcat", 1, byte_concat, kDomain},
     {"QLinearConv", 1, byte_conv, kDomain},
     {"QLinearMul", 1, byte_pair, kDomain},
-    {"QLinearWhere", 1, byte_select, kDomain},
+    {"QLinearWhere", 1, byte_pair, kDomain},
     {"QuickGelu", 1, quick_gelu, kDomain},
     {"RotaryEmbedding", 1, rotary, kDomain},
     {"SkipLayerNormalization", 1, skip_norm, kDomain},
