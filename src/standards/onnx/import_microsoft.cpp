@@ -196,7 +196,8 @@ Result<Quirked> fused_conv(NodeImport& n) {
 Result<Quirked> distances(NodeImport& n) {
   NNEX_TRY(needs(n, {0, 1}));
   const std::string metric = n.word("metric", "sqeuclidean");
-  if (metric != "sqeuclidean" && metric != "euclidean") return lacks(n, fmt::format("metric '{}'", metric));
+  if (metric != "sqeuclidean" && metric != "euclidean")
+    return lacks(n, fmt::format("metric '{}'; needed euclidean or sqeuclidean", metric));
   const DType type = real_type(n, 0);
   const auto squares = [&](size_t i) {
     ReduceAttrs rows;

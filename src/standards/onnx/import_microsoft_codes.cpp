@@ -235,7 +235,9 @@ Result<Quirked> byte_product(NodeImport& n) { return byte_pair(n, "mul"); }
 /// x with its channels in their other place: from behind the batch to the end, or back.
 Result<ValueId> with_channels(NodeImport& n, ValueId x, bool last) {
   const auto rank = n.rank(0);
-  if (!rank || *rank < 3) return lacks(n, "channels_last, of an unknown rank or one below 3");
+  if (!rank || *rank < 3)
+    return lacks(n, rank ? fmt::format("{} axes; needed at least 3, the last of channels", *rank)
+                         : "an input of unknown rank, whose last axis is that of channels");
   TransposeAttrs a;
   a.axes = {0};
   if (!last) a.axes.push_back(*rank - 1);
