@@ -97,20 +97,6 @@ struct LiftBytes {
   }
 };
 
-/// int8 as it is, or uint8 moved down by 128: flip is 0 or 0x80.
-struct LiftSigned {
-  using From = uint8_t;
-  using To = int8_t;
-  static constexpr int64_t kGroup = 4;
-  uint8_t flip = 0;
-  uint8_t zero = 0;  ///< The zero point, moved too.
-  bool as_it_is() const { return false; }
-  To outside() const { return static_cast<int8_t>(zero); }
-  void copy(const From* a, int64_t n, To* to) const {
-    LiftBytes{flip, zero}.copy(a, n, reinterpret_cast<uint8_t*>(to));
-  }
-};
-
 /// uint8 or int8 less the zero point.
 struct LiftWide {
   using From = uint8_t;

@@ -213,7 +213,7 @@ CacheEntry cache_entry(const std::string& source, const LoadOptions& options, co
   std::string key = part("source", whole.string());
   if (source.find('+') != std::string::npos) key += part("in", fs::current_path(error).string());
   key += part("loops", static_cast<int>(loops.isa), static_cast<int>(loops.numbers), loops.tile_shape_u8.rows,
-              loops.tile_s8 != nullptr);
+              loops.tile_pairs != nullptr);
   key += part("graph", options.optimize, options.exact, options.portable);
   key += part("folder", options.external_folder);
   for (const auto& [symbol, value] : options.symbols) key += part("symbol", symbol, value);

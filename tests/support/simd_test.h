@@ -60,8 +60,8 @@ inline std::vector<ByteTable> byte_tables(const Loops& table) {
     out.push_back({"without the tile unit", less});
   }
 #endif
-  if (!table.tile_u8 && !table.tile_s8) return out;
-  less.tile_u8 = nullptr, less.tile_s8 = nullptr, less.release_unit = nullptr;
+  if (!table.tile_u8 && !table.tile_pairs) return out;
+  less.tile_u8 = nullptr, less.tile_pairs = nullptr, less.release_unit = nullptr;
   out.push_back({"without tiles of bytes", less});
   return out;
 }

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "kernels/product/loops_tile_pairs.h"
 #include "kernels/product/tiles.h"
 #include "share.h"
 #include "simd_test.h"
@@ -17,13 +18,16 @@ constexpr int kGuard = 64;  // around what a tile may write
 /// A tile of random runs and columns, its c and what that holds afterwards.
 class ByteTile {
  public:
-  ByteTile(const simd::TileShape& shape, std::mt19937& random) : random_(random) {
+  /// Columns within [-max, max], or of any bytes.
+  ByteTile(const simd::TileShape& shape, std::mt19937& random, int max = 0) : random_(random) {
     t_.rows = 1 + below(shape.rows), t_.columns = below(3) ? shape.columns : 1 + below(shape.columns);
     const int width = (t_.columns + shape.lanes - 1) / shape.lanes * shape.lanes;
     const int common = 1 + below(200);
     for (int r = 1 + below(4); r > 0; --r) add_run(below(3) ? common : 1 + below(300));
     const int64_t groups = total_groups();
     columns_ = numbers<int8_t>(static_cast<size_t>((groups + simd::kGroupsBeyond) * width * 4));
+    for (int8_t& w : columns_)
+      if (max > 0) w = static_cast<int8_t>(w % (max + 1));
     t_.runs = runs_.data(), t_.n_runs = static_cast<int64_t>(runs_.size());
     t_.b = columns_.data(), t_.b_stride = int64_t{width} * 4;
     t_.c_stride = width + below(20), t_.whole = below(2) == 0, t_.go_on = below(3) == 0;
@@ -120,6 +124,23 @@ TEST(ByteTiles, EveryUnitSumsAsPlainCodeDoes) {
     }
   });
   if (tried == 0) GTEST_SKIP() << "this machine has no dot products of bytes";
+}
+
+TEST(ByteTiles, PairsSumAsPlainCodeDoes) {
+  int tried = 0;
+  test::for_each_table([&](const simd::Loops& table) {
+    if (!table.tile_pairs) return;
+    std::mt19937 random(11);
+    for (int i = 0; i < test::some_of(3000); ++i, ++tried) {
+      const ByteTile tile(table.tile_shape_i16(), random, simd::kMaxPair / 2);
+      simd::IntTile<uint8_t> job = tile.job();
+      std::vector<int32_t> c = tile.before();
+      job.c = c.data();
+      table.tile_pairs(job);
+      ASSERT_EQ(c, tile.expected(c)) << "tile " << i << ", " << job.rows << " rows, " << job.columns << " columns";
+    }
+  });
+  if (tried == 0) GTEST_SKIP() << "no instruction set here has tiles of pairs";
 }
 
 }  // namespace

@@ -22,13 +22,17 @@ Divided divide(int64_t n, int64_t divisor) {
   return {n / divisor, n % divisor};
 }
 
-/// Whether tiles keep to output lines, whose rows they can read in x. Not where those are shorter than half a tile, or
-/// leave tiles of so few rows that sums wait for themselves: rows copied for many columns cost less than that.
-bool keeps_lines(const simd::TileShape& tile, const ConvShape& s, bool in_floats) {
+/// Whether tiles keep to output lines, whose rows they can read in x. Not where rows are copied anyway, where lines are
+/// shorter than half a tile, or leave tiles of so few rows that sums wait for themselves: rows copied for many columns
+/// cost less than that.
+template <class Lift>
+bool keeps_lines(const simd::TileShape& tile, const ConvShape& s) {
   constexpr int64_t kBusyRows = 4, kManyColumns = 128;
   const int64_t width = s.out[2], rows = std::max<int64_t>(1, tile.rows);
   if (s.y_line > 0 || s.out[0] * s.out[1] == 1) return true;
-  if (in_floats && width > rows && width / ceil_div(width, rows) < kBusyRows && s.group_outputs() >= kManyColumns)
+  if (!std::is_same_v<typename Lift::From, typename Lift::To>) return false;
+  if (std::is_same_v<Lift, LiftFloat> && width > rows && width / ceil_div(width, rows) < kBusyRows &&
+      s.group_outputs() >= kManyColumns)
     return false;
   return width > rows / 2;
 }
@@ -38,7 +42,7 @@ bool keeps_lines(const simd::TileShape& tile, const ConvShape& s, bool in_floats
 template <class Lift>
 ConvRows<Lift>::ConvRows(const simd::TileShape& tile, const ConvShape& shape, const Lift& lift, const From* x)
     : s_(shape), lift_(lift), x_(x), channels_(shape.group_inputs()) {
-  whole_lines_ = keeps_lines(tile, shape, std::is_same_v<Lift, LiftFloat>);
+  whole_lines_ = keeps_lines<Lift>(tile, shape);
   lines_ = whole_lines_ ? shape.batch * shape.out[0] * shape.out[1] : 1;
   width_ = whole_lines_ ? shape.out[2] : shape.batch * shape.out_pixels();
   span_taps_ = shape.dilation[2] == 1 && shape.x_step() == channels_ ? shape.kernel[2] : 1;
@@ -202,7 +206,6 @@ void ConvRows<Lift>::copy_edge(const From* line, int64_t x, int64_t begin, int64
 
 template class ConvRows<LiftFloat>;
 template class ConvRows<LiftBytes>;
-template class ConvRows<LiftSigned>;
 template class ConvRows<LiftWide>;
 
 }  // namespace nnex::kernels

@@ -62,7 +62,6 @@ class ConvRows final : public RowSource<typename Lift::To> {
 
 extern template class ConvRows<LiftFloat>;
 extern template class ConvRows<LiftBytes>;
-extern template class ConvRows<LiftSigned>;
 extern template class ConvRows<LiftWide>;
 
 }  // namespace nnex::kernels

@@ -89,7 +89,6 @@ int SpanRows<Lift>::runs(const TileRows& rows, int64_t k0, int64_t depth, int64_
 }
 
 template class SpanRows<LiftBytes>;
-template class SpanRows<LiftSigned>;
 template class SpanRows<LiftWide>;
 
 }  // namespace nnex::kernels

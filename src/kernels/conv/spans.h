@@ -44,7 +44,6 @@ class SpanRows final : public RowSource<typename Lift::To> {
 };
 
 extern template class SpanRows<LiftBytes>;
-extern template class SpanRows<LiftSigned>;
 extern template class SpanRows<LiftWide>;
 
 }  // namespace nnex::kernels

@@ -47,7 +47,7 @@ constexpr int kTileRows = 4, kTileVectors = 2;
 constexpr int kTileRows = 6, kTileVectors = 2;
 #endif
 
-/// Adds the tile's terms to the sums and stores them.
+/// Adds the tile's terms to the sums and stores them: the ends of rows, and columns that have zero points.
 HWY_NOINLINE void finish(const IntTile<int16_t>& t, const int32_t* sums, int stride) {
   const SumTag d;
   for (int i = 0; i < t.rows; ++i) {
@@ -82,12 +82,13 @@ HWY_NOINLINE void tile_of(const IntTile<int16_t>& t) {
     for (int j = 0; j < kVectors; ++j) low[i][j] = high[i][j] = hn::Zero(d);
   }
   const int8_t* b = t.b;
+  const int64_t b_stride = t.b_stride;
   for (int64_t r = 0; r < t.n_runs; ++r) {
-    const int64_t stride = t.runs[r].row_stride;
+    const int64_t stride = t.runs[r].row_stride, depth = t.runs[r].k;
     const int16_t* a[(kRows + 2) / 3];
     HWY_UNROLL(16)
     for (int g = 0; g < (kRows + 2) / 3; ++g) a[g] = t.runs[r].a + 3 * g * stride;
-    for (int64_t k = 0; k < t.runs[r].k; k += 2, b += t.b_stride) {
+    for (int64_t k = 0; k < depth; k += 2, b += b_stride) {
       hn::Vec<decltype(d16)> row[kVectors];
       HWY_UNROLL(2)
       for (int j = 0; j < kVectors; ++j) row[j] = hn::PromoteTo(d16, hn::LoadU(d8, b + 2 * j * kLanes));
@@ -99,15 +100,42 @@ HWY_NOINLINE void tile_of(const IntTile<int16_t>& t) {
         HWY_UNROLL(2)
         for (int j = 0; j < kVectors; ++j)
           low[i][j] = hn::ReorderWidenMulAccumulate(d, value, row[j], low[i][j], high[i][j]);
+        NNEX_ROW_BY_ROW;
       }
     }
+  }
+  HWY_UNROLL(16)
+  for (int i = 0; i < kRows; ++i) {
+    HWY_UNROLL(2)
+    for (int j = 0; j < kVectors; ++j) low[i][j] = hn::RearrangeToOddPlusEven(low[i][j], high[i][j]);
+  }
+  if (t.columns == kVectors * kLanes && !t.row_factor) {
+    static constexpr int32_t kNothing[kVectors * kLanes] = {};
+    const int32_t* const add = t.column_add ? t.column_add : kNothing;
+    V terms[kVectors];
+    HWY_UNROLL(2)
+    for (int j = 0; j < kVectors; ++j) terms[j] = hn::LoadU(d, add + j * kLanes);
+    int32_t* const c = t.c;
+    const int64_t stride = t.c_stride;
+    if (t.go_on) {
+      HWY_UNROLL(16)
+      for (int i = 0; i < kRows; ++i) {
+        HWY_UNROLL(2)
+        for (int j = 0; j < kVectors; ++j) low[i][j] = hn::Add(low[i][j], hn::LoadU(d, c + i * stride + j * kLanes));
+      }
+    }
+    HWY_UNROLL(16)
+    for (int i = 0; i < kRows; ++i) {
+      HWY_UNROLL(2)
+      for (int j = 0; j < kVectors; ++j) hn::StoreU(hn::Add(low[i][j], terms[j]), d, c + i * stride + j * kLanes);
+    }
+    return;
   }
   HWY_ALIGN int32_t kept[kRows * kVectors * kLanes];
   HWY_UNROLL(16)
   for (int i = 0; i < kRows; ++i) {
     HWY_UNROLL(2)
-    for (int j = 0; j < kVectors; ++j)
-      hn::Store(hn::RearrangeToOddPlusEven(low[i][j], high[i][j]), d, kept + (i * kVectors + j) * kLanes);
+    for (int j = 0; j < kVectors; ++j) hn::Store(low[i][j], d, kept + (i * kVectors + j) * kLanes);
   }
   finish(t, kept, kVectors * kLanes);
 }

@@ -7,6 +7,9 @@
 
 namespace nnex::kernels::simd {
 
+/// Between a tile's rows: without it g++ loads what all rows multiply by first, and spills the sums.
+#define NNEX_ROW_BY_ROW asm volatile("" ::: "memory")
+
 constexpr int kGroupsBeyond = 15;  ///< A tile unit reads 16 at once, and multiplies what it should not have by zeros.
 
 /// c[i][j] = (go_on ? c[i][j] : 0) + sum over k of a_i[k] * b[k][j] + row_factor[i] * column_factor[j] + column_add[j],

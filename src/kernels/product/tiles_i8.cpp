@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "base/checked.h"
-#include "kernels/product/loops_tile_s8.h"
+#include "kernels/product/loops_tile_pairs.h"
 #include "kernels/product/loops_tile_u8.h"
 
 namespace nnex::kernels {
@@ -59,11 +59,10 @@ void IntJob<T>::run(const Parts::Range& r) const {
   if (scratch.unit != 0) loops.release_unit();
 }
 
-/// The sum of n bytes, each with these bits transposed: eight at a time, in four sums of 16 bits that take 257 of them.
-uint32_t byte_sum(const void* bytes, int64_t n, uint8_t flip) {
+/// The sum of n bytes: eight at a time, in four sums of 16 bits that take 257 of them.
+uint32_t sum_of(const uint8_t* a, int64_t n) {
   constexpr uint64_t kEven = 0x00ff00ff00ff00ffU;
   constexpr int64_t kPiece = 128 * 8;
-  const auto* const a = static_cast<const uint8_t*>(bytes);
   uint32_t sum = 0;
   int64_t i = 0;
   while (n - i >= 8) {
@@ -71,19 +70,12 @@ uint32_t byte_sum(const void* bytes, int64_t n, uint8_t flip) {
     for (const int64_t end = i + std::min(kPiece, (n - i) / 8 * 8); i < end; i += 8) {
       uint64_t eight;
       std::memcpy(&eight, a + i, sizeof eight);
-      eight ^= flip * 0x0101010101010101U;
       lanes += (eight & kEven) + ((eight >> 8) & kEven);
     }
     for (; lanes; lanes >>= 16) sum += static_cast<uint32_t>(lanes & 0xffffU);
   }
-  for (; i < n; ++i) sum += static_cast<uint8_t>(a[i] ^ flip);
+  for (; i < n; ++i) sum += a[i];
   return sum;
-}
-
-uint32_t sum_of(const uint8_t* a, int64_t n) { return byte_sum(a, n, 0); }
-
-uint32_t sum_of(const int8_t* a, int64_t n) {  // moved up by 128, and the sum down again
-  return byte_sum(a, n, 0x80) - 128 * static_cast<uint32_t>(n);
 }
 
 uint32_t sum_of(const int16_t* a, int64_t n) {
@@ -224,7 +216,7 @@ int32_t pack_column(const ByteColumns& from, int64_t k, int64_t j, int8_t* to, i
 }  // namespace
 
 IntTiles int_tiles(const simd::Loops& loops) {
-  return loops.tile_u8 ? IntTiles::bytes : loops.tile_s8 ? IntTiles::signs : IntTiles::wide;
+  return loops.tile_u8 ? IntTiles::bytes : loops.tile_pairs ? IntTiles::pairs : IntTiles::wide;
 }
 
 IntColumns::IntColumns(const simd::Loops& loops, int64_t depth, int64_t columns, const std::byte* bytes)
@@ -263,21 +255,14 @@ void pack_panels(const simd::Loops& loops, Team& team, int64_t k, int64_t n, con
   });
 }
 
-/// Whether a group of four signed bytes has a -128.
-bool has_lowest(uint32_t four) {
-  const uint32_t low = (four ^ 0x80808080U);  // -128 is 0
-  return ((low - 0x01010101U) & ~low & 0x80808080U) != 0;
-}
-
-/// Whether the panel of groups of four holds a -128.
-bool has_lowest(const int8_t* panel, int64_t bytes) {
-  bool found = false;
-  for (int64_t i = 0; i + 4 <= bytes; i += 4) {
-    uint32_t four;
-    std::memcpy(&four, panel + i, 4);
-    found |= has_lowest(four);
+/// Whether all pairs of these bytes, an even number, are within kMaxPair.
+bool pairs_fit(const int8_t* bytes, int64_t n) {
+  bool fit = true;
+  for (int64_t i = 0; i < n; i += 2) {
+    const int a = bytes[i], b = bytes[i + 1];
+    fit &= std::max(a, 0) + std::max(b, 0) <= simd::kMaxPair && std::min(a, 0) + std::min(b, 0) >= -simd::kMaxPair;
   }
-  return found;
+  return fit;
 }
 
 }  // namespace
@@ -287,9 +272,9 @@ void pack_int_columns(const simd::Loops& loops, Team& team, int64_t k, int64_t n
   std::memset(packed, 0, IntColumns::kHeader);
   pack_panels(loops, team, k, n, from, packed);
   const IntColumns columns(loops, k, n, packed);
-  if (columns.tiles != IntTiles::signs) return;
+  if (columns.tiles != IntTiles::pairs) return;
   for (int64_t panel = 0; panel < columns.panels(); ++panel) {
-    if (!has_lowest(columns.at(panel, 0), columns.width(panel) * columns.padded_k())) continue;
+    if (pairs_fit(columns.at(panel, 0), columns.width(panel) * columns.padded_k())) continue;
     packed[1] = std::byte{1};
     return pack_panels(loops, team, k, n, from, packed);
   }
@@ -318,12 +303,7 @@ void finish_sums(const simd::Loops& loops, const IntEpilogue& end, const SumBloc
 
 void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<uint8_t>& source,
                         const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums) {
-  multiply<uint8_t>(loops.tile_u8, loops, team, source, columns, terms, end, sums);
-}
-
-void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<int8_t>& source,
-                        const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums) {
-  multiply<int8_t>(loops.tile_s8, loops, team, source, columns, terms, end, sums);
+  multiply<uint8_t>(loops.tile_u8 ? loops.tile_u8 : loops.tile_pairs, loops, team, source, columns, terms, end, sums);
 }
 
 void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<int16_t>& source,

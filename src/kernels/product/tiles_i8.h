@@ -10,7 +10,7 @@ namespace nnex::kernels {
 /// What tiles multiply.
 enum class IntTiles : uint8_t {
   bytes,  ///< Bytes without sign by signed ones (LiftBytes).
-  signs,  ///< Signed bytes (LiftSigned); columns that hold -128 are packed for `wide` tiles.
+  pairs,  ///< The same, two products in 16 bits; columns whose pairs need more are packed for `wide` tiles.
   wide,   ///< int16 (LiftWide).
 };
 IntTiles int_tiles(const simd::Loops& loops);
@@ -80,13 +80,10 @@ bool sums_needed(const simd::Loops& loops, int64_t k, bool to_bytes);
 template <class F>
 void with_lift(const IntColumns& columns, bool is_signed, int32_t zero, F multiply) {
   const auto up = static_cast<uint8_t>(zero + (is_signed ? 128 : 0));  // of bytes without sign
-  const auto down = static_cast<int8_t>(zero - (is_signed ? 0 : 128));
   switch (columns.tiles) {
     case IntTiles::bytes:
+    case IntTiles::pairs:
       return multiply(LiftBytes{static_cast<uint8_t>(is_signed ? 0x80 : 0), up}, int32_t{up});
-    case IntTiles::signs:
-      return multiply(LiftSigned{static_cast<uint8_t>(is_signed ? 0 : 0x80), static_cast<uint8_t>(down)},
-                      int32_t{down});
     case IntTiles::wide:
       return multiply(LiftWide{static_cast<uint8_t>(is_signed ? 0x80 : 0), up}, int32_t{0});
   }
@@ -103,8 +100,6 @@ void finish_sums(const simd::Loops& loops, const IntEpilogue& end, const SumBloc
                  int64_t column, int64_t count);
 
 void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<uint8_t>& source,
-                        const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums);
-void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<int8_t>& source,
                         const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums);
 void multiply_int_tiles(const simd::Loops& loops, Team& team, const RowSource<int16_t>& source,
                         const IntColumns& columns, const int32_t* terms, const IntEpilogue& end, int32_t* sums);

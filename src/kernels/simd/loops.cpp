@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "kernels/product/loops_tile_s8.h"
+#include "kernels/product/loops_tile_pairs.h"
 #include "kernels/product/loops_tile_u8.h"
 #include "kernels/simd/builds.h"
 
@@ -61,7 +61,7 @@ void add_byte_tiles(Loops& made) {
     }
 #endif
   }
-  if (has_sign_tiles(made.isa)) made.tile_s8 = tile_s8;
+  if (has_pair_tiles(made.isa)) made.tile_pairs = tile_pairs;
 }
 
 Loops make_loops(Isa isa, Numbers numbers) {

@@ -60,8 +60,8 @@ struct Loops {
   TileShape tile_shape_u8 = {};
   std::string_view byte_unit;        ///< What tile_u8 runs on: "vnni", "amx" or "dotprod".
   void (*release_unit)() = nullptr;  ///< What a thread calls after tiles with IntTile::unit; null: none takes it.
-  /// The same of signed bytes, on AVX2 alone (product/loops_tile_s8.h).
-  TileS8* tile_s8 = nullptr;
+  /// The same of columns of seven bits, on AVX2 alone (product/loops_tile_pairs.h).
+  TileU8* tile_pairs = nullptr;
 };
 
 /// The loops of an instruction set that can_run(). The reference lives as long as the program.

@@ -221,7 +221,6 @@ using TileShapeI16 = TileShape();
 /// See simd/tile_int.h.
 using TileI16 = void(const IntTile<int16_t>& tile);
 using TileU8 = void(const IntTile<uint8_t>& tile);
-using TileS8 = void(const IntTile<int8_t>& tile);
 using RequantizeI32 = void(const Requantize& f, const SumRows& sums, uint8_t* y, int64_t y_stride, size_t n);
 
 /// See simd/depthwise.h.

@@ -1,4 +1,4 @@
-#include "kernels/product/loops_tile_s8.h"
+#include "kernels/product/loops_tile_pairs.h"
 
 #if defined(__x86_64__)
 
@@ -12,11 +12,11 @@ HWY_PUSH_ATTRIBUTES("avx,avx2")
 namespace nnex::kernels::simd {
 namespace {
 
-constexpr int kLanes = kTileShapeS8.lanes;
+constexpr int kLanes = kTileShapePairs.lanes;
 
 /// All loops over rows and vectors unroll.
 template <int kRows, int kVectors>
-__attribute__((noinline)) void tile_of(const IntTile<int8_t>& t) {
+__attribute__((noinline)) void tile_of(const IntTile<uint8_t>& t) {
   const int last = t.columns - (kVectors - 1) * kLanes;
   const __m256i last_mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(last), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
   const auto load = [&](const int32_t* p, int j) {
@@ -32,12 +32,13 @@ __attribute__((noinline)) void tile_of(const IntTile<int8_t>& t) {
     for (int i = 0; i < kRows; ++i) sum[i][j] = t.go_on ? _mm256_add_epi32(add, load(t.c + i * t.c_stride, j)) : add;
   }
   const int8_t* b = t.b;
+  const int64_t b_stride = t.b_stride;
   for (int64_t r = 0; r < t.n_runs; ++r) {
-    const int64_t stride = t.runs[r].row_stride;
-    const int8_t* a[(kRows + 2) / 3];
+    const int64_t stride = t.runs[r].row_stride, depth = t.runs[r].k;
+    const uint8_t* a[(kRows + 2) / 3];
     HWY_UNROLL(2)
     for (int g = 0; g < (kRows + 2) / 3; ++g) a[g] = t.runs[r].a + 3 * g * stride;
-    for (int64_t k = 0; k < t.runs[r].k; k += 4, b += t.b_stride) {
+    for (int64_t k = 0; k < depth; k += 4, b += b_stride) {
       __m256i row[kVectors];
       HWY_UNROLL(2)
       for (int j = 0; j < kVectors; ++j) row[j] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + j * 32));
@@ -45,12 +46,11 @@ __attribute__((noinline)) void tile_of(const IntTile<int8_t>& t) {
       for (int i = 0; i < kRows; ++i) {
         int32_t four;
         std::memcpy(&four, a[i / 3] + (i % 3) * stride + k, 4);
-        const __m256i value = _mm256_set1_epi32(four), size = _mm256_abs_epi8(value);
+        const __m256i value = _mm256_set1_epi32(four);
         HWY_UNROLL(2)
-        for (int j = 0; j < kVectors; ++j) {
-          const __m256i pairs = _mm256_maddubs_epi16(size, _mm256_sign_epi8(row[j], value));
-          sum[i][j] = _mm256_add_epi32(sum[i][j], _mm256_madd_epi16(pairs, ones));
-        }
+        for (int j = 0; j < kVectors; ++j)
+          sum[i][j] = _mm256_add_epi32(sum[i][j], _mm256_madd_epi16(_mm256_maddubs_epi16(value, row[j]), ones));
+        NNEX_ROW_BY_ROW;
       }
     }
   }
@@ -79,16 +79,16 @@ __attribute__((noinline)) void tile_of(const IntTile<int8_t>& t) {
 }
 
 template <int kVectors, int... kRow>
-void run_rows(const IntTile<int8_t>& t, std::integer_sequence<int, kRow...>) {
-  using Function = void (*)(const IntTile<int8_t>&);
+void run_rows(const IntTile<uint8_t>& t, std::integer_sequence<int, kRow...>) {
+  using Function = void (*)(const IntTile<uint8_t>&);
   static constexpr Function functions[] = {tile_of<kRow + 1, kVectors>...};
   functions[t.rows - 1](t);
 }
 
 }  // namespace
 
-void tile_s8(const IntTile<int8_t>& t) {
-  using Rows = std::make_integer_sequence<int, kTileShapeS8.rows>;
+void tile_pairs(const IntTile<uint8_t>& t) {
+  using Rows = std::make_integer_sequence<int, kTileShapePairs.rows>;
   if (t.columns <= kLanes) return run_rows<1>(t, Rows());
   run_rows<2>(t, Rows());
 }
@@ -97,14 +97,14 @@ void tile_s8(const IntTile<int8_t>& t) {
 HWY_POP_ATTRIBUTES
 
 namespace nnex::kernels::simd {
-bool has_sign_tiles(Isa isa) { return isa == Isa::avx2; }
+bool has_pair_tiles(Isa isa) { return isa == Isa::avx2; }
 }  // namespace nnex::kernels::simd
 
 #else
 
 namespace nnex::kernels::simd {
-void tile_s8(const IntTile<int8_t>&) { __builtin_unreachable(); }
-bool has_sign_tiles(Isa) { return false; }
+void tile_pairs(const IntTile<uint8_t>&) { __builtin_unreachable(); }
+bool has_pair_tiles(Isa) { return false; }
 }  // namespace nnex::kernels::simd
 
 #endif
