@@ -69,7 +69,7 @@ class GatherKernel : public IndexKernel {
 template <class Index>
 class GatherElements : public IndexKernel {
  public:
-  explicit GatherElements(const KernelRequest& r) : IndexKernel(r), loops_(r.loops), picks_(r.in[1].shape[axis_]) {}
+  explicit GatherElements(const KernelRequest& r) : IndexKernel(r), picks_(r.in[1].shape[axis_]) {}
   Status run(Call& c) const override {
     const auto index = c.in<Index>(1);
     if (shape_.n == 0) return first_outside(c);
@@ -86,6 +86,10 @@ class GatherElements : public IndexKernel {
   }
 
  private:
+  struct Rows {
+    int64_t last, stride;  ///< Of a table.
+    int64_t shift;         ///< Added to negative indices.
+  };
   int64_t place(Index i) const { return i < 0 && from_end_ ? i + shape_.n : i; }
 
   /// The fault of the first index outside.
@@ -95,25 +99,19 @@ class GatherElements : public IndexKernel {
     return {};
   }
 
-  /// Whether one of `count` places is outside.
-  bool any_outside(const Index* index, int64_t count) const {
-    if (count == 0) return false;
-    const auto extreme = [&](ReduceKind kind) -> int64_t {
-      if constexpr (std::is_same_v<Index, int32_t>)
-        return loops_.reduce_i32(kind, index, static_cast<size_t>(count));
-      else
-        return loops_.reduce_i64(kind, index, static_cast<size_t>(count));
-    };
-    return extreme(ReduceKind::min) < (from_end_ ? -shape_.n : 0) || extreme(ReduceKind::max) >= shape_.n;
-  }
-
-  /// Elements of one line; `shift` is added to negative indices.
-  template <class T>
-  static void pick_line(const Index* index, const std::byte* table, T* y, int64_t count, int64_t shift) {
+  /// Elements of one line, of an index each: of one column of the table (kStep 0), or of columns side by side (1).
+  /// Indices outside pick the nearest; returns whether there were any.
+  template <int kStep, class T>
+  static bool pick_line(const Index* index, const std::byte* table, T* y, int64_t count, Rows rows) {
+    constexpr int64_t kBytes = sizeof(T);
+    bool any_outside = false;
     for (int64_t j = 0; j < count; ++j) {
-      const int64_t i = int64_t{index[j]} + (index[j] < 0 ? shift : 0);
-      __builtin_memcpy(&y[j], table + i * int64_t{sizeof(T)}, sizeof(T));
+      const int64_t wanted = int64_t{index[j]} + (index[j] < 0 ? rows.shift : 0);
+      const int64_t i = std::clamp<int64_t>(wanted, 0, rows.last);
+      any_outside |= i != wanted;
+      __builtin_memcpy(&y[j], table + (i * rows.stride + kStep * j) * kBytes, sizeof(T));
     }
+    return any_outside;
   }
 
   template <class T>
@@ -121,32 +119,27 @@ class GatherElements : public IndexKernel {
     const std::byte* const from = x(c);
     T* const y = reinterpret_cast<T*>(c.out(0).mutable_data());
     const int64_t inner = shape_.inner, n = shape_.n;
-    const bool clamps = outside_ != Outside::fault;
+    const Rows rows = {n - 1, inner, from_end_ ? n : 0};
     std::atomic<bool> fault = false;
     split(*c.team, shape_.outer, shape_.outer * picks_ * inner * 16, 1, [&](int64_t begin, int64_t end) {
+      bool any_outside = false;
       for (int64_t o = begin; o < end; ++o) {
         const Index* const row = index + o * picks_ * inner;
-        if (!clamps && any_outside(row, picks_ * inner)) {
-          fault = true;
-          return;
-        }
         const std::byte* const table = from + o * n * inner * int64_t{sizeof(T)};
         T* const to = y + o * picks_ * inner;
-        if (inner == 1 && !clamps)
-          pick_line(row, table, to, picks_, from_end_ ? n : 0);
-        else
-          for (int64_t j = 0; j < picks_ * inner; ++j) {
-            int64_t i = place(row[j]);
-            if (clamps) i = std::clamp<int64_t>(i, 0, n - 1);
-            __builtin_memcpy(&to[j], table + (i * inner + j % inner) * int64_t{sizeof(T)}, sizeof(T));
-          }
+        if (inner == 1) {
+          any_outside |= pick_line<0>(row, table, to, picks_, rows);
+        } else {
+          for (int64_t at = 0; at < picks_ * inner; at += inner)
+            any_outside |= pick_line<1>(row + at, table, to + at, inner, rows);
+        }
       }
+      if (any_outside && outside_ == Outside::fault) fault = true;
     });
     if (fault) return first_outside(c);
     return {};
   }
 
-  const simd::Loops& loops_;
   int64_t picks_;  // indices along the axis
 };
 
