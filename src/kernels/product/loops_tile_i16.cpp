@@ -47,7 +47,7 @@ constexpr int kTileRows = 4, kTileVectors = 2;
 constexpr int kTileRows = 6, kTileVectors = 2;
 #endif
 
-/// Adds the tile's terms to the sums and stores them: the ends of rows, and columns that have zero points.
+/// Adds the tile's terms to the sums and stores them: the ends of rows.
 HWY_NOINLINE void finish(const IntTile<int16_t>& t, const int32_t* sums, int stride) {
   const SumTag d;
   for (int i = 0; i < t.rows; ++i) {
@@ -109,7 +109,7 @@ HWY_NOINLINE void tile_of(const IntTile<int16_t>& t) {
     HWY_UNROLL(2)
     for (int j = 0; j < kVectors; ++j) low[i][j] = hn::RearrangeToOddPlusEven(low[i][j], high[i][j]);
   }
-  if (t.columns == kVectors * kLanes && !t.row_factor) {
+  if (t.columns == kVectors * kLanes) {
     static constexpr int32_t kNothing[kVectors * kLanes] = {};
     const int32_t* const add = t.column_add ? t.column_add : kNothing;
     V terms[kVectors];
@@ -122,6 +122,14 @@ HWY_NOINLINE void tile_of(const IntTile<int16_t>& t) {
       for (int i = 0; i < kRows; ++i) {
         HWY_UNROLL(2)
         for (int j = 0; j < kVectors; ++j) low[i][j] = hn::Add(low[i][j], hn::LoadU(d, c + i * stride + j * kLanes));
+      }
+    }
+    if (t.row_factor) {
+      HWY_UNROLL(2)
+      for (int j = 0; j < kVectors; ++j) {
+        const V factor = hn::LoadU(d, t.column_factor + j * kLanes);
+        HWY_UNROLL(16)
+        for (int i = 0; i < kRows; ++i) low[i][j] = hn::Add(low[i][j], hn::Mul(hn::Set(d, t.row_factor[i]), factor));
       }
     }
     HWY_UNROLL(16)

@@ -1,6 +1,7 @@
 #include "kernels/product/tiles_i8.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <type_traits>
 
@@ -78,9 +79,22 @@ uint32_t sum_of(const uint8_t* a, int64_t n) {
   return sum;
 }
 
+/// The sum of n differences of bytes: eight at a time, in sums of 16 bits that take 128 of them.
 uint32_t sum_of(const int16_t* a, int64_t n) {
+  constexpr int64_t kLanes = 8, kPiece = 128 * kLanes;
+  using Eight [[gnu::vector_size(2 * kLanes)]] = int16_t;
   uint32_t sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += static_cast<uint32_t>(a[i]);
+  int64_t i = 0;
+  while (n - i >= kLanes) {
+    Eight sums = {};
+    for (const int64_t end = i + std::min(kPiece, (n - i) / kLanes * kLanes); i < end; i += kLanes) {
+      Eight values;
+      std::memcpy(&values, a + i, sizeof values);
+      sums += values;
+    }
+    for (int lane = 0; lane < kLanes; ++lane) sum += static_cast<uint32_t>(int32_t{sums[lane]});
+  }
+  for (; i < n; ++i) sum += static_cast<uint32_t>(int32_t{a[i]});
   return sum;
 }
 
@@ -184,7 +198,7 @@ int32_t pack_column(const ByteColumns& from, int64_t k, int64_t j, int8_t* to, i
   const std::byte* at = run;
   const auto byte = [&](int64_t i) { return static_cast<uint32_t>(at[i * stride]); };
   while (done < k) {
-    if (kGroup == 4 && k - done >= 4 && from.run - in_run >= 4) {
+    if (k - done >= 4 && from.run - in_run >= 4) {
       uint32_t four;
       if (stride == 1) {
         std::memcpy(&four, at, 4);
@@ -192,11 +206,13 @@ int32_t pack_column(const ByteColumns& from, int64_t k, int64_t j, int8_t* to, i
         four = byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24;
       }
       four ^= flip * 0x01010101U;
-      std::memcpy(to, &four, 4);
+      const uint32_t upper = four >> 16;
+      std::memcpy(to, &four, kGroup);
+      if (kGroup == 2) std::memcpy(to + step, &upper, 2);
       sum += static_cast<uint32_t>(sum_of_four(four));
       at += 4 * stride, in_run += 4;
       if (in_run == from.run) in_run = 0, at = run += from.run_stride;
-      to += step, done += 4;
+      to += step * (4 / kGroup), done += 4;
       continue;
     }
     const int count = static_cast<int>(std::min<int64_t>(kGroup, k - done));
@@ -234,27 +250,6 @@ IntColumns::IntColumns(const simd::Loops& loops, int64_t depth, int64_t columns,
 
 namespace {
 
-/// All but the header, which says for which tiles.
-void pack_panels(const simd::Loops& loops, Team& team, int64_t k, int64_t n, const ByteColumns& from,
-                 std::byte* packed) {
-  const IntColumns columns(loops, k, n, packed);
-  auto* const sums = reinterpret_cast<int32_t*>(packed + columns.sums_offset());
-  auto* const zeros = reinterpret_cast<int32_t*>(packed + columns.zeros_offset());
-  for (int64_t j = 0; j < n; ++j) {
-    zeros[j] = (from.zero ? from.zero[j * from.zero_stride] : 0) - (from.is_signed ? 0 : 128);
-    if (zeros[j] != 0) packed[0] = std::byte{1};
-  }
-  team.run(columns.panels(), [&](int64_t panel) {
-    const int64_t first = panel * columns.shape.columns, count = columns.columns_of(panel),
-                  width = columns.width(panel);
-    auto* const to = reinterpret_cast<int8_t*>(packed + columns.panel_offset(panel));
-    if (width > count || columns.padded_k() > k) std::memset(to, 0, static_cast<size_t>(width * columns.padded_k()));
-    for (int64_t j = 0; j < count; ++j)
-      sums[first + j] = columns.group == 4 ? pack_column<4>(from, k, first + j, to + j * 4, width * 4)
-                                           : pack_column<2>(from, k, first + j, to + j * 2, width * 2);
-  });
-}
-
 /// Whether all pairs of these bytes, an even number, are within kMaxPair.
 bool pairs_fit(const int8_t* bytes, int64_t n) {
   bool fit = true;
@@ -265,20 +260,42 @@ bool pairs_fit(const int8_t* bytes, int64_t n) {
   return fit;
 }
 
+/// All but the header, which says for which tiles; returns whether those can multiply the columns, of which some are
+/// missing otherwise.
+bool pack_panels(const simd::Loops& loops, Team& team, int64_t k, int64_t n, const ByteColumns& from,
+                 std::byte* packed) {
+  const IntColumns columns(loops, k, n, packed);
+  auto* const sums = reinterpret_cast<int32_t*>(packed + columns.sums_offset());
+  auto* const zeros = reinterpret_cast<int32_t*>(packed + columns.zeros_offset());
+  for (int64_t j = 0; j < n; ++j) {
+    zeros[j] = (from.zero ? from.zero[j * from.zero_stride] : 0) - (from.is_signed ? 0 : 128);
+    if (zeros[j] != 0) packed[0] = std::byte{1};
+  }
+  std::atomic<bool> fit = true;
+  team.run(columns.panels(), [&](int64_t panel) {
+    if (!fit) return;
+    const int64_t first = panel * columns.shape.columns, count = columns.columns_of(panel),
+                  width = columns.width(panel);
+    auto* const to = reinterpret_cast<int8_t*>(packed + columns.panel_offset(panel));
+    if (width > count || columns.padded_k() > k) std::memset(to, 0, static_cast<size_t>(width * columns.padded_k()));
+    for (int64_t j = 0; j < count; ++j)
+      sums[first + j] = columns.group == 4 ? pack_column<4>(from, k, first + j, to + j * 4, width * 4)
+                                           : pack_column<2>(from, k, first + j, to + j * 2, width * 2);
+    if (columns.tiles == IntTiles::pairs && !pairs_fit(to, width * columns.padded_k())) fit = false;
+  });
+  return fit;
+}
+
 }  // namespace
 
 void pack_int_columns(const simd::Loops& loops, Team& team, int64_t k, int64_t n, const ByteColumns& from,
                       std::byte* packed) {
   std::memset(packed, 0, IntColumns::kHeader);
+  if (pack_panels(loops, team, k, n, from, packed)) return;
+  packed[1] = std::byte{1};
   pack_panels(loops, team, k, n, from, packed);
-  const IntColumns columns(loops, k, n, packed);
-  if (columns.tiles != IntTiles::pairs) return;
-  for (int64_t panel = 0; panel < columns.panels(); ++panel) {
-    if (pairs_fit(columns.at(panel, 0), columns.width(panel) * columns.padded_k())) continue;
-    packed[1] = std::byte{1};
-    return pack_panels(loops, team, k, n, from, packed);
-  }
 }
+
 void column_terms(const IntColumns& columns, int32_t a_zero, const int32_t* bias, int32_t* terms) {
   const auto zero = static_cast<uint32_t>(a_zero), depth = static_cast<uint32_t>(columns.k);
   for (int64_t j = 0; j < columns.n; ++j) {
