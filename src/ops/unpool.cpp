@@ -1,6 +1,9 @@
 // The way back from pools: sums spread over windows, elements read or written where an index says (operators.md 2.6,
 // 4.24).
 
+#include <numeric>
+#include <utility>
+
 #include "base/checked.h"
 #include "base/interrupt.h"
 #include "ops/codecs.h"
@@ -99,7 +102,73 @@ Result<std::vector<AxisWindow>> reverse_windows(const PoolAttrs& a, const Shape&
 
 Status infer_debox(InferCall& c) { return infer_reverse(c, c.op().inputs.size()); }
 
-constexpr int64_t kAskEvery = 1 << 16;  ///< Taps.
+constexpr int64_t kAskEvery = 1 << 16;  ///< Elements.
+
+/// What the taps of one axis reach.
+struct AxisReach {
+  struct Element {
+    int64_t k = 0, times = 1;
+  };
+  std::vector<Element> elements;  ///< In the order of the taps.
+  int64_t inside = 0;             ///< Taps that reach one without the border's help.
+
+  AxisReach(const AxisWindow& w, PoolBorder border) : w_(w), border_(border) {
+    const int64_t common = std::gcd(w.dilation, w.stride);
+    taps_ = w.stride / common, steps_ = w.dilation / common;
+    // The inverse of steps_ modulo taps_, by Euclid's algorithm.
+    int64_t a = steps_ % taps_, b = taps_, x = 1, y = 0;
+    while (a > 0) {
+      const int64_t q = b / a;
+      b = std::exchange(a, b - q * a), y = std::exchange(x, y - q * x);
+    }
+    inverse_ = y < 0 ? y + taps_ : y;
+  }
+
+  /// Of element i of the result.
+  void move_to(int64_t i) {
+    if (i == at_) return;
+    at_ = i;
+    elements.clear(), inside = 0;
+    const int64_t n = w_.output, reached = i + w_.before, common = w_.stride / taps_;
+    if (reached % common != 0) return;
+    // Every taps_-th tap from the first one on reaches a whole number, each steps_ less than the one before.
+    const int64_t rest = reached / common - taps_ * floor_div(reached / common, taps_);
+    const auto first = static_cast<int64_t>(static_cast<__int128>(rest) * inverse_ % taps_);
+    if (first >= w_.size) return;
+    const int64_t count = (w_.size - 1 - first) / taps_ + 1, from = (reached - first * w_.dilation) / w_.stride;
+    const int64_t begin = std::clamp<int64_t>(ceil_div(from - n + 1, steps_), 0, count);
+    const int64_t end = std::clamp<int64_t>(floor_div(from, steps_) + 1, begin, count);
+    inside = end - begin;
+    const auto one_by_one = [&](int64_t j, int64_t last) {
+      for (; j < last; ++j) elements.push_back({border_index(from - j * steps_, n, border_)});
+    };
+    constexpr int64_t kFew = 64;  // sums of so many are the same, to the last bit, as those of a loop over the taps
+    const bool bare = n == 0 || border_ == PoolBorder::constant || border_ == PoolBorder::ignore;
+    if (bare || (count > kFew && border_ == PoolBorder::replicate)) {
+      if (!bare && begin > 0) elements.push_back({n - 1, begin});
+      one_by_one(begin, end);
+      if (!bare && end < count) elements.push_back({0, count - end});
+      return;
+    }
+    if (count <= kFew) return one_by_one(0, count);
+    const int64_t mirrored = border_ == PoolBorder::reflect ? std::max<int64_t>(2 * (n - 1), 1) : 2 * n;
+    const int64_t period = mirrored / std::gcd(mirrored, steps_);
+    one_by_one(0, std::min(count, period));
+    for (int64_t j = 0; j < static_cast<int64_t>(elements.size()); ++j)
+      elements[static_cast<size_t>(j)].times = (count - 1 - j) / period + 1;
+  }
+
+ private:
+  AxisWindow w_;
+  PoolBorder border_;
+  int64_t taps_ = 1, steps_ = 1, inverse_ = 0, at_ = -1;
+};
+
+int64_t volume(const std::vector<AxisWindow>& w) {
+  int64_t n = 1;
+  for (const AxisWindow& axis : w) n = checked_mul(n, axis.size).value_or(INT64_MAX);
+  return n;
+}
 
 /// Element i of the result is the sum of x at (i + before - j dilation) / stride for all taps j where that is whole.
 struct Debox {
@@ -108,29 +177,34 @@ struct Debox {
     const auto& a = c.attr<PoolAttrs>();
     NNEX_ASSIGN(const std::vector<AxisWindow> w, reverse_windows(a, c.shape(0), a.output_shape));
     const Ints strides = row_major_strides(c.shape(0));
+    const Divisor divisor = divisor_of(a);
+    const int64_t taps = volume(w);
+    std::vector<AxisReach> reach;
+    for (const AxisWindow& axis : w) reach.emplace_back(axis, a.border);
     const T* x = c.in<T>(0).data();
     T* y = c.out<T>(0).data();
+    int64_t steps = 0;
+    bool stopped = false;
     return for_each_index(c.out(0).shape(), [&](const Ints& index, int64_t at) -> Status {
+      if (stopped) return {};
       T sum = 0;
-      int64_t taps = 0, inside = 0, steps = 0;
-      auto visit = [&](auto&& self, size_t axis, int64_t offset, bool in) -> void {
+      int64_t inside = 1;
+      for (size_t i = 0; i < w.size(); ++i) {
+        reach[i].move_to(index[i]);
+        inside *= reach[i].inside;
+      }
+      auto visit = [&](auto&& self, size_t axis, int64_t offset, T times) -> void {
         if (axis == w.size()) {
-          ++taps, inside += in;
-          if (offset >= 0) sum += x[offset];
+          sum += times * x[offset];
           return;
         }
-        const AxisWindow& s = w[axis];
-        for (int64_t t = 0; t < s.size; ++t) {
-          if (++steps % kAskEvery == 0 && Interrupt::wanted()) return;
-          const int64_t reached = index[axis] + s.before - t * s.dilation;
-          const bool whole = reached % s.stride == 0;
-          const int64_t k = whole ? border_index(reached / s.stride, s.output, a.border) : -1;
-          self(self, axis + 1, k < 0 || offset < 0 ? -1 : offset + k * strides[axis],
-               in && whole && reached >= 0 && reached / s.stride < s.output);
+        for (const auto& e : reach[axis].elements) {
+          stopped = stopped || (++steps % kAskEvery == 0 && Interrupt::wanted());
+          if (stopped) return;
+          self(self, axis + 1, offset + e.k * strides[axis], times * static_cast<T>(e.times));
         }
       };
-      visit(visit, 0, 0, true);
-      const Divisor divisor = divisor_of(a);
+      visit(visit, 0, 0, T{1});
       const int64_t by = divisor == Divisor::one ? 1 : divisor == Divisor::inside ? inside : taps;
       y[at] = by ? sum / static_cast<T>(by) : T{};
       return {};
@@ -152,12 +226,6 @@ void taps_of(int64_t position, const std::vector<AxisWindow>& w, Ints& taps) {
     taps[i] = position % w[i].size;
     position /= w[i].size;
   }
-}
-
-int64_t volume(const std::vector<AxisWindow>& w) {
-  int64_t n = 1;
-  for (const AxisWindow& axis : w) n = checked_mul(n, axis.size).value_or(INT64_MAX);
-  return n;
 }
 
 /// The place of element k of a tensor, counted row-major or with its axes from 2 on column-major.
