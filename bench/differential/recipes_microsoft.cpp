@@ -329,7 +329,7 @@ void groups(Maker& m) {
   const int64_t before = m.dice.chance(0.6) ? m.dice.in(1, 6) : 0, queries = m.dice.in(1, 4),
                 batch = before > 0 && queries > 1 ? 1 : m.dice.in(1, 3), kv_heads = m.dice.in(1, 2),
                 heads = kv_heads * m.dice.in(1, 3), depth = 16, total = before + queries;
-  const bool turned = m.dice.chance(0.5), one = m.dice.chance(0.3);
+  const bool turned = m.dice.chance(0.5), one = m.dice.chance(0.3), sink = m.dice.chance(0.3);
   m.attribute("num_heads", heads);
   m.attribute("kv_num_heads", kv_heads);
   m.maybe(turned ? 1 : 0, "do_rotary", int64_t(1));
@@ -337,6 +337,7 @@ void groups(Maker& m) {
   m.maybe(0.3, "scale", 0.25F);
   m.maybe(0.3, "local_window_size", m.dice.in(1, 5));
   m.maybe(0.2, "softcap", 2.0F);
+  if (!sink) m.maybe(0.3, "smooth_softmax", int64_t(1));
   Names in;
   if (one) {
     in = {reals(m, {batch, queries, (heads + 2 * kv_heads) * depth}), m.absent(), m.absent()};
@@ -349,6 +350,10 @@ void groups(Maker& m) {
   in.push_back(sized(m, m.scalar(DType::i32, double(total)), 0));
   if (turned)
     for (int i = 0; i < 2; ++i) in.push_back(reals(m, {16, depth / 2}, 1));
+  if (sink) {
+    in.resize(11, m.absent());
+    in.push_back(reals(m, {heads}));
+  }
   m.finish(in, 3);
 }
 

@@ -214,6 +214,10 @@ Status infer_attention(InferCall& c) {
     NNEX_TRY(need_rank(c, port::lengths, 1));
     NNEX_ASSIGN(s.batch, meet(c, extent(c, port::lengths, 0), s.batch, "lengths"));
   }
+  if (c.has(port::sink)) {
+    NNEX_TRY(need_rank(c, port::sink, 1));
+    NNEX_ASSIGN(s.q_heads, meet(c, extent(c, port::sink, 0), s.q_heads, "sink"));
+  }
   const Dim total = past + s.keys;
   NNEX_TRY(check_mask(c, s, total));
   c.result(port::y, rank == 3 ? Dims{s.batch, s.queries, s.q_heads * s.value_depth}
@@ -264,8 +268,8 @@ double rounded(std::optional<DType> type, double x) {
   return type == DType::f32 ? static_cast<double>(static_cast<float>(x)) : x;
 }
 
-/// Softmax of a row; with `guard` one that is masked all over becomes zeros.
-void normalize(std::span<double> row, std::optional<DType> type, bool guard) {
+/// Softmax of a row and a sink (-inf: none); with `guard` one that is masked all over becomes zeros.
+void normalize(std::span<double> row, std::optional<DType> type, bool guard, double sink) {
   double top = -HUGE_VAL;
   for (double& x : row) {
     x = rounded(type, x);
@@ -275,7 +279,9 @@ void normalize(std::span<double> row, std::optional<DType> type, bool guard) {
     std::fill(row.begin(), row.end(), 0.0);
     return;
   }
-  double sum = 0;
+  sink = rounded(type, sink);
+  if (sink > top || sink != sink) top = sink;
+  double sum = sink == -HUGE_VAL ? 0 : std::exp(sink - top);
   for (double& x : row) sum += x = std::exp(x - top);
   for (double& x : row) x = rounded(type, x / sum);
 }
@@ -315,6 +321,9 @@ class Attend {
     NNEX_ASSIGN(k_, convert(k, kWide));
     NNEX_ASSIGN(v_, convert(v, kWide));
     NNEX_TRY(read_mask());
+    if (c_.has(port::sink)) {
+      NNEX_ASSIGN(sink_, convert(c_.in(port::sink), kWide));
+    }
     NNEX_ASSIGN(y_, Tensor::make(kWide, s_.side_by_side ? Shape{s_.batch, s_.queries, s_.q_heads * s_.value_depth}
                                                         : Shape{s_.batch, s_.q_heads, s_.queries, s_.value_depth}));
     if (c_.wants(port::scores)) {
@@ -358,6 +367,10 @@ class Attend {
     return m;
   }
 
+  double sink(int64_t h) const {
+    return c_.has(port::sink) ? static_cast<double>(sink_.as<T>()[static_cast<size_t>(h)]) : -HUGE_VAL;
+  }
+
   void keep(ScoresAt stage, int64_t place) {
     if (!c_.wants(port::scores) || a_.scores_at != stage) return;
     T* to = scores_.mutable_as<T>().data() + place * s_.total();
@@ -382,7 +395,7 @@ class Attend {
     keep(ScoresAt::capped, place);
     mask_row(b, h, i).apply(row_);
     keep(ScoresAt::biased, place);
-    normalize(row_, a_.softmax_type, a_.guard);
+    normalize(row_, a_.softmax_type, a_.guard, sink(h));
     keep(ScoresAt::softmax, place);
     std::fill(sums_.begin(), sums_.end(), 0.0);
     const T* v = v_.as<T>().data() + of * s_.total() * s_.value_depth;
@@ -404,7 +417,7 @@ class Attend {
   Call& c_;
   const AttentionAttrs& a_;
   AttentionSizes s_;
-  Tensor q_, k_, v_, mask_, y_, scores_;
+  Tensor q_, k_, v_, mask_, sink_, y_, scores_;
   MaskStrides strides_;
   std::vector<double> row_, sums_;
 };
@@ -474,7 +487,12 @@ constexpr OpRow kAttentionOps[] = {
                  .doc = "false: masked; numbers are added. Keys past its end are masked."},
                 {"past_key", same_type_as("k"), Arity::optional},
                 {"past_value", same_type_as("v"), Arity::optional},
-                {.name = "lengths", .type = kI64, .arity = Arity::optional, .doc = "Valid keys of each batch."}},
+                {.name = "lengths", .type = kI64, .arity = Arity::optional, .doc = "Valid keys of each batch."},
+                {.name = "sink",
+                 .type = same_type_as("q"),
+                 .arity = Arity::optional,
+                 .doc =
+                     "For each head of q the score of one more key, which every query sees and which has no value."}},
      .outputs = {{"y", same_type_as("q")},
                  {"key", same_type_as("k"), Arity::optional},
                  {"value", same_type_as("v"), Arity::optional},

@@ -51,7 +51,7 @@ struct RotaryAttrs {
 
 /// Ports of the row `attention`, in order.
 namespace attention_port {
-enum In : size_t { q, k, v, mask, past_key, past_value, lengths };
+enum In : size_t { q, k, v, mask, past_key, past_value, lengths, sink };
 enum Out : size_t { y, key, value, scores };
 }  // namespace attention_port
 

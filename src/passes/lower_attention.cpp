@@ -46,6 +46,7 @@ struct Attention {
   Tensor visible(int64_t masked) const;
   ValueId mask(const Shape& shape) const;
   ValueId biased(ValueId scores, bool& guarded) const;
+  ValueId softmax(ValueId scores) const;
   ValueId probabilities(ValueId scores, bool guarded) const;
 };
 
@@ -96,8 +97,16 @@ ValueId Attention::biased(ValueId scores, bool& guarded) const {
   return all ? scores : l.row("select", {l.b.constant(seen), scores, number(-HUGE_VAL)});
 }
 
+/// With one more key where there is a sink, which is left out then.
+ValueId Attention::softmax(ValueId scores) const {
+  if (!l.given(port::sink)) return l.row("softmax", {scores}, SoftmaxAttrs{});
+  const ValueId of_heads = l.reshaped(l.in(port::sink), {1, s.q_heads, 1, 1});
+  const ValueId sink = l.row("expand", {of_heads, l.b.ints({s.batch, s.q_heads, s.queries, 1})});
+  return l.sliced(l.row("softmax", {l.concat({scores, sink}, 3)}, SoftmaxAttrs{}), 3, 0, s.total());
+}
+
 ValueId Attention::probabilities(ValueId scores, bool guarded) const {
-  const ValueId p = l.row("softmax", {scores}, SoftmaxAttrs{});
+  const ValueId p = softmax(scores);
   if (!a.guard || !guarded) return p;
   const ValueId most = l.row("max_reduce", {scores, l.b.ints({3})}, ExtremeAttrs{});
   const ValueId seen = l.row("gt", {most, number(std::numeric_limits<float>::lowest())});

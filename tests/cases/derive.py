@@ -476,8 +476,10 @@ def attention(c):
             scores = scores + said
     scores = np.where(seen, scores, -np.inf)
     stages["biased"] = scores
-    e = np.exp(scores - scores.max(axis=-1, keepdims=True, initial=-np.inf))
-    p = e / e.sum(axis=-1, keepdims=True)
+    sink = wide(c["sink"])[:, None, None] if "sink" in c else -np.inf
+    most = np.maximum(scores.max(axis=-1, keepdims=True, initial=-np.inf), sink)
+    e = np.exp(scores - most)
+    p = e / (e.sum(axis=-1, keepdims=True) + np.exp(sink - most))
     if c.get("guard", True):
         p = np.where((scores == -np.inf).all(axis=-1, keepdims=True), 0, p)
     stages["softmax"] = p
@@ -601,6 +603,16 @@ def dequantize(c):
     x = wide(c["x"])
     scale = spread(wide(c["scale"]), x.shape, c.get("axis", 1), 0)
     return {"y": (x - (wide(c["zero"]) if "zero" in c else 0)) * scale}
+
+
+@rule("dequantize_codebook")
+def dequantize_codes(c):
+    x, scale = c["x"].a.astype(int), wide(c["scale"])
+    if scale.ndim == x.ndim and "block_size" in c:
+        scale = np.repeat(scale, c["block_size"], axis=c.get("axis", 1))
+    elif scale.size > 1:
+        scale = spread(scale, x.shape, c.get("axis", 1), 0)
+    return {"y": wide(c["codebook"])[x] * scale}
 
 
 @rule("dynamic_quantize_linear")

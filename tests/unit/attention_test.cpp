@@ -127,7 +127,7 @@ NodeCase attention_case(Dice& dice, const Extents& e, bool side_by_side) {
                 dice.floats({e.batch, e.kv_heads, e.keys, e.depth}),
                 dice.floats({e.batch, e.kv_heads, e.keys, e.value_depth})};
   }
-  c.inputs.resize(7, absent());
+  c.inputs.resize(8, absent());
   if (e.past > 0) {
     c.inputs[4] = dice.floats({e.batch, e.kv_heads, e.past, e.depth});
     c.inputs[5] = dice.floats({e.batch, e.kv_heads, e.past, e.value_depth});
@@ -162,6 +162,7 @@ TEST(AttentionKernel, LikeTheReference) {
     if (i % 8 == 1) c.attrs.emplace_back("right_window", dice.roll(0, 9));
     if (i % 6 == 5) c.attrs.emplace_back("softcap", 1.5);
     if (i % 9 == 5) c.attrs.emplace_back("scale", 0.3);
+    if (i % 4 >= 2) c.inputs[7] = dice.floats({e.q_heads});
     c.outputs = i % 4 == 3 ? 3 : 1;
     expect_same(c, "attention_f32", kBound);
   }
@@ -196,6 +197,7 @@ TEST(AttentionKernel, SameBytesOnEveryThreadCount) {
                            Extents{1, 8, 1, 1, 400, 100, 64, 64}, Extents{1, 12, 12, 128, 128, 0, 64, 64}}) {
     NodeCase c = attention_case(dice, e, false);
     c.attrs.emplace_back("causal", true);
+    c.inputs[7] = dice.floats({e.q_heads});
     auto alone = run_node(c, 1), together = run_node(c, 2);
     ASSERT_TRUE(alone.ok() && together.ok());
     EXPECT_EQ(alone->kernel, "attention_f32");
@@ -216,6 +218,7 @@ TEST(AttentionKernel, LongCachesInPieces) {
       if (variant == 1) c.inputs[3] = dice.ints<uint8_t>({total}, 0, 1).reinterpreted(DType::boolean);
       if (variant == 2) c.inputs[3] = dice.floats({total - 7});
       if (variant == 3) c.attrs.emplace_back("softcap", 1.5);
+      if (variant % 2 == 0) c.inputs[7] = dice.floats({e.q_heads});
       c.outputs = variant == 0 ? 3 : 1;
       expect_same(c, "attention_f32", kBound);
       auto alone = run_node(c, 1), together = run_node(c, 2);

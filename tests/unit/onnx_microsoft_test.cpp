@@ -188,6 +188,24 @@ TEST(OnnxMicrosoft, CachesOfUnequalLength) {
     EXPECT_EQ(real_at(out[1], i), key);
 }
 
+/// One query in two heads, keys of three positions; the formula computed apart.
+TEST(OnnxMicrosoft, SinksOfHeads) {
+  const auto attention = [](std::string_view attribute, std::string_view held, std::string_view sink) {
+    return run(text("float[1,1,4] q, float[1,1,2] k, float[1,1,2] v, float[1,1,2,2] pk, float[1,1,2,2] pv, int32[1] n, "
+                    "int32 total",
+                    "float[1,1,4] y, float[1,1,N,2] key, float[1,1,N,2] value", held,
+                    fmt::format("y, key, value = com.microsoft.GroupQueryAttention<num_heads: int = 2, kv_num_heads: "
+                                "int = 1{}>(q, k, v, pk, pv, n, total{})",
+                                attribute, sink)),
+               {f({1, 1, 4}, {1, 2, 0.5, -1}), f({1, 1, 2}, {1, 1}), f({1, 1, 2}, {3, 30}),
+                f({1, 1, 2, 2}, {0.5, 1, 2, -1}), f({1, 1, 2, 2}, {1, 10, 2, 20}), i32({1}, {2}), i32({}, {3})})
+        .at(0);
+  };
+  expect_near(attention(", smooth_softmax: int = 1", "", ""), {1, 1, 4}, {2.0299006, 20.299006, 1.7054549, 17.054549});
+  expect_near(attention("", "float[2] s = {2, -1}", ", , , , , s"), {1, 1, 4},
+              {1.455764, 14.55764, 1.8922366, 18.922366});
+}
+
 /// 24 ones a row in blocks of 16, which rows share; then codes of both halves of a byte, the upper one first.
 TEST(OnnxMicrosoft, FloatsOfFourBits) {
   const auto product = [](std::string_view kind, int width, std::string_view bytes, std::string_view scales) {

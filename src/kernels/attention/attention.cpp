@@ -54,7 +54,7 @@ void CacheJoin::run(int64_t batch, int64_t head, int64_t begin, int64_t end) con
   for (int64_t i = old; i < end; ++i, from += fresh_at.row) copy(from, depth);
 }
 
-Attention::Attention(const simd::Loops& loops, const AttentionAttrs& attrs, const AttentionSizes& sizes)
+Attention::Attention(const simd::Loops& loops, const AttentionAttrs& attrs, const AttentionSizes& sizes, bool has_sink)
     : loops_(loops), attrs_(attrs), s_(sizes), tile_(loops.tile_shape_f32()) {
   hidden_ = attrs.hidden ? static_cast<float>(*attrs.hidden) : -__builtin_huge_valf();
   one_query_ = s_.queries == 1;
@@ -63,7 +63,7 @@ Attention::Attention(const simd::Loops& loops, const AttentionAttrs& attrs, cons
   const int64_t heads = s_.batch * s_.kv_heads, wanted = kPartsOfThread * usable_threads();
   chunks_ = std::clamp<int64_t>(ceil_div(wanted, heads), 1, ceil_div(rows_, tile_.rows));
   parts_ = std::min(heads * chunks_, wanted);
-  row_floats_ = whole_lines(s_.total());
+  row_floats_ = whole_lines(s_.total() + has_sink);
   block_ =
       few_rows_ ? rows_ : std::clamp<int64_t>(kScoreFloats / row_floats_ / tile_.rows * tile_.rows, tile_.rows, rows_);
   k_floats_ = few_rows_ ? packed_floats(loops, s_.depth, rows_) : packed_floats(loops, s_.depth, s_.total());
@@ -229,7 +229,8 @@ class Attention::Unit {
       std::fill(row + used.begin, row + std::max(used.begin, used.end), 0.0F);
       return;
     }
-    loops_.softmax_f32(x, x, n, 1);
+    if (d_.sink) x[n] = d_.sink[head];
+    loops_.softmax_f32(x, x, n + (d_.sink ? 1 : 0), 1);
     std::fill(row + std::min(used.begin, seen.begin), row + seen.begin, 0.0F);
     std::fill(row + seen.end, row + std::max(used.end, seen.end), 0.0F);
   }

@@ -43,13 +43,14 @@ class Attention {
     const uint8_t* allowed = nullptr;  ///< Mask of truths.
     MaskStrides mask;
     const int64_t* lengths = nullptr;  ///< Valid keys of each batch; null: all.
+    const float* sink = nullptr;       ///< Of each head of q.
     float* y = nullptr;
     const CacheJoin* join_k = nullptr;  ///< Makes k, head by head: each is read while it is in the cache.
     const CacheJoin* join_v = nullptr;
   };
 
   /// sizes: no extent is zero.
-  Attention(const simd::Loops& loops, const AttentionAttrs& attrs, const AttentionSizes& sizes);
+  Attention(const simd::Loops& loops, const AttentionAttrs& attrs, const AttentionSizes& sizes, bool has_sink);
 
   /// Bytes of scratch memory, a multiple of 64.
   int64_t workspace() const;

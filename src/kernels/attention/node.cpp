@@ -13,8 +13,8 @@ namespace port = attention_port;
 class AttentionNode : public Kernel {
  public:
   AttentionNode(const simd::Loops& loops, const AttentionAttrs& a, const AttentionSizes& s, const MaskStrides& mask,
-                bool keeps_key, bool keeps_value)
-      : sizes_(s), attention_(loops, a, s), mask_(mask) {
+                bool has_sink, bool keeps_key, bool keeps_value)
+      : sizes_(s), attention_(loops, a, s, has_sink), mask_(mask) {
     if (s.has_past && !keeps_key) key_bytes_ = joined_floats(s.depth) * 4;
     if (s.has_past && !keeps_value) value_bytes_ = joined_floats(s.value_depth) * 4;
   }
@@ -43,6 +43,7 @@ class AttentionNode : public Kernel {
         d.added = c.in<float>(port::mask).data();
     }
     if (c.has(port::lengths)) d.lengths = c.in<int64_t>(port::lengths).data();
+    if (c.has(port::sink)) d.sink = c.in<float>(port::sink).data();
     attention_.run(*c.team, d, rest);
     return {};
   }
@@ -92,7 +93,7 @@ Result<std::unique_ptr<Kernel>> make_attention(const KernelRequest& r) {
   MaskStrides mask;
   if (r.has(port::mask)) mask = mask_strides(r.in[port::mask].shape);
   const auto keeps = [&](size_t o) { return r.out.size() > o && r.out[o].given(); };
-  return made<AttentionNode>(r.loops, a, s, mask, keeps(port::key), keeps(port::value));
+  return made<AttentionNode>(r.loops, a, s, mask, r.has(port::sink), keeps(port::key), keeps(port::value));
 }
 
 constexpr KernelDef kAttentionKernels[] = {{"attention", "attention_f32", make_attention}};

@@ -271,9 +271,10 @@ ValueId grown(NodeImport& n, ValueId cache, ValueId added, ValueId start, ValueI
 Result<Quirked> group_query_attention(NodeImport& n) {
   enum : size_t { kQ, kK, kV, kPastKey, kPastValue, kLengths, kTotal, kCos, kSin, kPosition, kBias, kSink, kKeyScale };
   NNEX_TRY(needs(n, {kQ, kLengths, kTotal}));
-  NNEX_TRY(none_of(n, {{kSink, "head_sink"}, {kKeyScale, "a quantised cache"}, {14, "q_norm_weight"}}));
+  NNEX_TRY(none_of(n, {{kKeyScale, "a quantised cache"}, {14, "q_norm_weight"}}));
   if (n.wants(3)) return lacks(n, "output 3");
-  if (n.integer("smooth_softmax", 0) > 0) return lacks(n, "smooth_softmax");
+  const bool smooth = n.integer("smooth_softmax", 0) > 0;
+  if (smooth && n.has(kSink)) return n.error("head_sink and smooth_softmax exclude each other");
   if (n.integer("sliding_window_cache", 0)) return lacks(n, "sliding_window_cache");
   if (n.has(kPastKey) != n.has(kPastValue)) return n.error("past_key and past_value come together");
   NNEX_ASSIGN(const int64_t heads, head_count(n, "num_heads"));
@@ -316,7 +317,10 @@ Result<Quirked> group_query_attention(NodeImport& n) {
   const int64_t window = n.integer("local_window_size", -1);
   if (window > 0) a.left_window = window - 1;
   const ValueId mask = n.has(kBias) ? n.in[kBias] : ValueId{};
-  n.bind(0, side_by_side(n, n.b("attention", {q, k, v, mask, ValueId{}, ValueId{}, lengths}, a)));
+  std::vector<ValueId> in = {q, k, v, mask, ValueId{}, ValueId{}, lengths};
+  if (n.has(kSink)) in.push_back(n.in[kSink]);
+  if (smooth) in.push_back(n.b("expand", {n.b.number(real_type(n, kQ), 0), n.b.ints({heads})}));
+  n.bind(0, side_by_side(n, n.b("attention", std::move(in), a)));
   n.bind(1, k);
   n.bind(2, v);
   return Quirked::done;

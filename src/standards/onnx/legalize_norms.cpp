@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/attention.h"
 #include "ops/norm.h"
 #include "ops/reduce.h"
 #include "ops/shape.h"
@@ -211,7 +212,34 @@ void mean_variance(Legalized& l) {
   l.replace(l.b("div", {d, l.b("add", {deviation, l.b.number(l.dtype(0), a.epsilon)})}));
 }
 
+/// y = attention(q, k, v, ..., sink)   ->   scores, y' = attention(q, k, v, ...);
+///                                           y = y' * sigmoid(reduce_log_sum_exp(scores, axes = [3]) - sink)
+/// A sink takes exp(sink) / (exp(sink) + sum exp(scores)) of each query's probabilities.
+void attention_sink(Legalized& l) {
+  namespace port = attention_port;
+  const auto wants = [&](size_t o) { return o < l.node().out.size() && l.node().out[o].valid(); };
+  if (!l.has(port::sink) || l.rank(port::q) != 4 || wants(port::scores)) return;
+  std::vector<ValueId> in = l.node().in;
+  in.resize(port::sink);
+  AttentionAttrs a = l.attrs<AttentionAttrs>();
+  a.scores_at = ScoresAt::biased;
+  const NodeId made = l.b.node(*l.node().op, std::move(in), 4, std::make_shared<AttentionAttrs>(a));
+  const std::vector<ValueId> out = l.graph[made].out;
+  ReduceAttrs of_keys;
+  of_keys.keepdims = true;
+  const ValueId all = l.b("reduce_log_sum_exp", {out[port::scores], l.ints({3})}, of_keys);
+  const ValueId sink = l.reshaped(l.in(port::sink), {1, -1, 1, 1});
+  const ValueId share = l.b("sigmoid", {l.b("sub", {all, sink})});
+  for (size_t o : {port::key, port::value})
+    if (wants(o))
+      l.replace(out[o], o);
+    else
+      l.graph.drop_output(made, o);
+  l.replace(l.b("mul", {out[port::y], share}));
+}
+
 constexpr LegalizeRow kNormRows[] = {
+    {"attention", attention_sink},
     {"sum_reduce", reduce<ReduceAttrs>},
     {"mean_reduce", reduce<ReduceAttrs>},
     {"reduce_prod", reduce<ReduceAttrs>},
