@@ -127,7 +127,8 @@ void matmul_n_bits(Maker& m) {
 }
 
 void matmul_bnb4(Maker& m) {
-  const int64_t k = m.dice.in(1, 80), n = m.dice.in(1, 6), block = m.dice.one_of<int64_t>({16, 32, 64});
+  const int64_t block = m.dice.one_of<int64_t>({16, 32, 64}), n = m.dice.in(1, 6),
+                k = m.dice.chance(0.5) ? block * m.dice.in(1, 4) : m.dice.in(1, 80);
   m.attribute("K", k);
   m.attribute("N", n);
   m.attribute("block_size", block);

@@ -19,8 +19,8 @@ bool is_row(const ir::Graph& graph, ValueId v, ValueId y) {
   return std::all_of(d->begin(), d->end() - 1, [](const Dim& n) { return n == Dim(1); });
 }
 
-/// The dequantize_linear of constants, or the cast of constant halves, that makes a product's right side, where a
-/// kernel reads what is stored; else null.
+/// The dequantize_linear or dequantize_codebook of constants, or the cast of constant halves, that makes a product's
+/// right side, where a kernel reads what is stored; else null.
 const Node* codes_of(const ir::Graph& graph, const Node& product) {
   const auto* linear = attrs_if<LinearAttrs>(product);
   const auto* matmul = attrs_if<MatmulAttrs>(product);
@@ -35,15 +35,19 @@ const Node* codes_of(const ir::Graph& graph, const Node& product) {
                ? cast
                : nullptr;
   }
-  const Node* from = made_by(graph, product.in[1], "dequantize_linear");
-  const Tensor* codes = from ? graph.constant_in(*from, 0) : nullptr;
-  const Tensor* scale = from ? graph.constant_in(*from, 1) : nullptr;
-  const bool has_zero = from && from->in.size() > 2 && from->in[2].valid();
-  const Tensor* zero = has_zero ? graph.constant_in(*from, 2) : nullptr;
-  if (!codes || !scale || (has_zero && !zero) || !is_f32(graph, from->out[0])) return nullptr;
-  const auto& a = graph.attrs<DequantizeAttrs>(*from);
-  const auto shape = kernels::CodeShape::of(codes->dtype(), codes->shape(), scale->shape(),
-                                            zero ? &zero->shape() : nullptr, a.axis, a.block_size, transposed);
+  const Node* from = graph.producer(product.in[1]);
+  const auto* linear_codes = from ? attrs_if<DequantizeAttrs>(*from) : nullptr;
+  const auto* codebook = from ? attrs_if<CodebookAttrs>(*from) : nullptr;
+  if ((!linear_codes && !codebook) || !is_f32(graph, from->out[0])) return nullptr;
+  for (size_t i = 0; i < from->in.size(); ++i)
+    if (from->in[i].valid() && !graph.constant_in(*from, i)) return nullptr;
+  const Tensor &codes = *graph.constant_in(*from, 0), &scale = *graph.constant_in(*from, 1);
+  const Tensor* zero = linear_codes && from->in.size() > 2 ? graph.constant_in(*from, 2) : nullptr;
+  const auto shape =
+      codebook ? kernels::CodeShape::of(codes.dtype(), codes.shape(), scale.shape(), nullptr, codebook->axis,
+                                        codebook->block_size, transposed)
+               : kernels::CodeShape::of(codes.dtype(), codes.shape(), scale.shape(), zero ? &zero->shape() : nullptr,
+                                        linear_codes->axis, linear_codes->block_size, transposed);
   return shape ? from : nullptr;
 }
 
@@ -119,7 +123,8 @@ std::optional<Found> find_product(ir::Graph& graph, NodeId id) {
     const std::vector<int> in = region.operation(from).in;
     form.w.codes = in[0];
     if (const auto* a = attrs_if<DequantizeAttrs>(from))
-      form.w = {in[0], in[1], in.size() > 2 ? in[2] : -1, a->axis, a->block_size};
+      form.w = {in[0], in[1], in.size() > 2 ? in[2] : -1, -1, a->axis, a->block_size};
+    if (const auto* a = attrs_if<CodebookAttrs>(from)) form.w = {in[0], in[1], -1, in[2], a->axis, a->block_size};
   }
   form.end.bias = region.input(bias), form.end.residual = region.input(residual);
   form.end.activation = activation;

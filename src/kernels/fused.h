@@ -27,9 +27,10 @@ struct FusedOp {
   }
 };
 
-/// Constants that dequantize_linear makes the right side of a product of; without a scale, halves that cast does.
+/// Constants that dequantize_linear, or dequantize_codebook, makes the right side of a product of; without a scale,
+/// halves that cast does.
 struct FusedCodes {
-  int codes = -1, scale = -1, zero = -1;
+  int codes = -1, scale = -1, zero = -1, codebook = -1;
   int64_t axis = 0, block_size = 0;
   bool given() const { return codes >= 0; }
 };

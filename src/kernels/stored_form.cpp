@@ -132,7 +132,7 @@ void integer_step(auto& go, auto& s, size_t operands) {
 void members(auto& go, auto& form) requires std::is_same_v<std::remove_cvref_t<decltype(form)>, FusedProduct> {
   operation(go, form.product);
   for (auto* input : {&form.end.x, &form.end.constant, &form.end.bias, &form.end.residual, &form.w.codes, &form.w.scale,
-                      &form.w.zero})
+                      &form.w.zero, &form.w.codebook})
     go.input(*input);
   unary(go, form.end.activation);
   go.number(form.w.axis), go.number(form.w.block_size);

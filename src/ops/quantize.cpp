@@ -210,6 +210,41 @@ Status run_dequantize(Call& c) {
   return put(c, 0, y, out.dtype(), out.shape());
 }
 
+// ---- Numbers of a codebook
+
+enum : size_t { kCodebookX, kCodebookScale, kCodebook };
+
+Status infer_codebook(InferCall& c) {
+  const auto& a = c.attr<CodebookAttrs>();
+  NNEX_TRY(need_rank(c, kCodebook, 1));
+  if (c.dims(kCodebook)) NNEX_TRY(meet(c, (*c.dims(kCodebook))[0], Dim(16), "codebook"));
+  NNEX_TRY(check_granularity(c, kCodebookScale, c.op().inputs.size(), a.axis, a.block_size));
+  c.result(0, c.dims(kCodebookX));
+  return {};
+}
+
+template <class T>
+Status run_codebook_of(Call& c) {
+  const auto& a = c.attr<CodebookAttrs>();
+  const Tensor& x = c.in(kCodebookX);
+  const auto blocks = blocks_of(c.op().name, x.shape(), c.shape(kCodebookScale), a.axis, a.block_size);
+  if (!blocks.ok()) return c.fault("{}", blocks.error().message());
+  NNEX_ASSIGN(const Tensor scale, convert(c.in(kCodebookScale), dtype_for<T>));
+  NNEX_ASSIGN(const Tensor codebook, convert(c.in(kCodebook), dtype_for<T>));
+  NNEX_ASSIGN(Tensor y, Tensor::make(dtype_for<T>, x.shape()));
+  const auto scales = scale.as<T>(), numbers = codebook.as<T>();
+  T* const to = y.mutable_as<T>().data();
+  each_stretch(x.shape(), scale.shape(), *blocks, [&](int64_t at, int64_t n, int64_t s) {
+    for (int64_t i = at; i < at + n; ++i)
+      to[i] = numbers[static_cast<size_t>(int_at(x, i))] * scales[static_cast<size_t>(s)];
+  });
+  return put(c, 0, y, c.out(0).dtype(), x.shape());
+}
+
+Status run_codebook(Call& c) {
+  return c.out(0).dtype() == DType::f64 ? run_codebook_of<double>(c) : run_codebook_of<float>(c);
+}
+
 // ---- Quantise by the range found
 
 Status infer_dynamic_quantize(InferCall& c) {
@@ -302,6 +337,24 @@ constexpr OpRow kQuantizeOps[] = {
         .spelled = {{onnx, "DequantizeLinear", {{"result", "output_dtype", &kOptionalDtype}}, 10},
                     {webnn, "dequantizeLinear", {}, 1, "", {{"axis", "0"}}}},
         .layout = LayoutRole::axis,
+    },
+    {
+        .name = "dequantize_codebook",
+        .summary = "codebook[x] scale: 4-bit codes of numbers that lie anywhere.",
+        .source = "com.microsoft MatMulBnb4 (its NF4 and FP4)",
+        .inputs = {{"x", DType::u4},
+                   {"scale", kF},
+                   {.name = "codebook", .type = same_type_as("scale"), .doc = "16 numbers, which codes stand for."}},
+        .outputs = {{"y", same_type_as("scale")}},
+        .attrs = attrs_of<CodebookAttrs>(
+            {field<&CodebookAttrs::axis>("axis", "Where a scale of rank 1 lies, or blocks are cut."),
+             field<&CodebookAttrs::block_size>("block_size",
+                                               "Elements along the axis that share a scale; 0: by "
+                                               "extents.")}),
+        .infer = infer_codebook,
+        .reference = any(run_codebook),
+        .body = "i = cast(x, to = 'i64'); one = cast(i * 0 + 1, to = 'u8'); "
+                "y = gather(codebook, i) * dequantize_linear(one, scale, axis = axis, block_size = block_size);",
     },
     {
         .name = "dynamic_quantize_linear",

@@ -20,6 +20,11 @@ struct DequantizeAttrs {
   std::optional<DType> result;
 };
 
+struct CodebookAttrs {
+  int64_t axis = 1;
+  int64_t block_size = 0;
+};
+
 struct RangeQuantizeAttrs {
   int64_t bits = 8;
   bool is_signed = false;

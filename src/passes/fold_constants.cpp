@@ -89,6 +89,10 @@ bool widens_halves(const ir::Graph& graph, const Node& node) {
   return t && is_half(t->dtype()) && graph[node.out[0]].type.dtype == DType::f32;
 }
 
+bool is_decoder(const Node& node) {
+  return node.op->name == "dequantize_linear" || node.op->name == "dequantize_codebook";
+}
+
 enum class Codes : uint8_t { fold, keep, keep_of_products, keep_stored };
 
 Result<int> fold(ir::Graph& graph, Codes codes) {
@@ -100,7 +104,7 @@ Result<int> fold(ir::Graph& graph, Codes codes) {
     const Node& node = graph[id];
     const bool runs = is_pure_custom(node) || (node.op->pure && node.op->reference);
     if (node.erased || !runs || !node.blocks.empty() || node.in.empty()) continue;
-    const bool decodes = node.op->name == "dequantize_linear";
+    const bool decodes = is_decoder(node);
     if (codes == Codes::keep && (decodes || widens_many(graph, node))) continue;
     const bool halves = widens_halves(graph, node);
     if (codes == Codes::keep_stored && (decodes || halves)) continue;
@@ -152,7 +156,7 @@ Result<int> fold_known(ir::Graph& graph) {
   for (NodeId id : graph.order()) {
     const Node& node = graph[id];
     if (!node.op->pure || !node.blocks.empty()) continue;
-    if (node.op->name == "dequantize_linear" && graph[node.in[0]].is_constant()) continue;  // codes, left on purpose
+    if (is_decoder(node) && graph[node.in[0]].is_constant()) continue;  // codes, left on purpose
     const auto known = [&](ValueId v) {
       const Tensor* t = v.valid() ? inference.content(v) : nullptr;
       return !v.valid() || (t && t->dtype() == graph[v].type.dtype);

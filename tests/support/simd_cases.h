@@ -380,8 +380,8 @@ inline Run simd_run(simd::TileF32* f, const Loops& table, Operands& o, SimdSize 
   tile.c = o.result<float>(static_cast<size_t>(rows * columns));
   return [=, keep = run] { f(tile); };
 }
-/// Codes of 4 bits in blocks of 16 rows, or for some k float16 or bfloat16, of as many columns; those that fill the
-/// last vector are zeros.
+/// Codes of 4 bits in blocks of 16 rows, for some k of a codebook, or float16 or bfloat16, of as many columns; those
+/// that fill the last vector are zeros.
 inline simd::CodePanel code_panel(Operands& o, size_t k, int columns, int lanes) {
   const size_t words = (k + 7) / 8, blocks = (k + 15) / 16;
   simd::CodePanel p;
@@ -402,6 +402,10 @@ inline simd::CodePanel code_panel(Operands& o, size_t k, int columns, int lanes)
   }
   p.words = padded(o.integers<uint32_t>(words * static_cast<size_t>(columns)), words);
   p.scale = padded(o.floats(blocks * static_cast<size_t>(columns)), blocks);
+  if (k % 2 == 0) {
+    p.codebook = o.floats(16);
+    return p;
+  }
   p.zero = padded(o.integers<uint8_t>(blocks * static_cast<size_t>(columns)), blocks);
   return p;
 }

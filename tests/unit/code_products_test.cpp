@@ -1,4 +1,5 @@
-// Products whose right side is constant codes: the bytes of the product with what dequantize_linear makes of them.
+// Products whose right side is constant codes: the bytes of the product with what dequantize_linear or
+// dequantize_codebook makes of them.
 
 #include <gtest/gtest.h>
 
@@ -26,17 +27,20 @@ using kernels::CodeShape;
 using test::Dice;
 
 enum class Scales : uint8_t { one, column, block };
-enum class Zeros : uint8_t { none, one, all };
+enum class Zeros : uint8_t { none, one, all, codebook };
 
 /// A matrix of codes [k, n], or [n, k] where transposed, and what it stands for.
 struct Weights {
   Tensor codes, scale, zero;
+  Tensor codebook;
   DequantizeAttrs attrs;
-  bool transposed = false, has_zero = false;
+  bool transposed = false, has_zero = false, has_codebook = false;
   std::vector<float> floats;  ///< [k, n]
 
   Weights(Dice& dice, DType type, int64_t k, int64_t n, bool turned, Scales scales, int64_t block, Zeros zeros)
-      : transposed(turned), has_zero(zeros != Zeros::none) {
+      : transposed(turned),
+        has_zero(zeros == Zeros::one || zeros == Zeros::all),
+        has_codebook(zeros == Zeros::codebook) {
     codes = dice.bytes(type, turned ? Shape{n, k} : Shape{k, n});
     const int64_t blocks = (k + block - 1) / block;
     Shape shape;
@@ -47,6 +51,7 @@ struct Weights {
       attrs.axis = 1 - attrs.axis, attrs.block_size = block;
     }
     scale = dice.floats(shape, 0.001F, 0.1F);
+    if (has_codebook) codebook = dice.floats({16});
     if (has_zero) zero = dice.bytes(type, zeros == Zeros::one ? Shape{} : shape);
     for (int64_t i = 0; i < k; ++i)
       for (int64_t j = 0; j < n; ++j) {
@@ -57,7 +62,9 @@ struct Weights {
                                                      : b * n + j;
         const int64_t z = has_zero ? int_at(zero, zero.count() == 1 ? 0 : s) : 0;
         const int64_t code = int_at(codes, turned ? j * k + i : i * n + j);
-        floats.push_back(static_cast<float>(code - z) * scale.as<float>()[static_cast<size_t>(s)]);
+        const float number =
+            has_codebook ? codebook.as<float>()[static_cast<size_t>(code)] : static_cast<float>(code - z);
+        floats.push_back(number * scale.as<float>()[static_cast<size_t>(s)]);
       }
   }
 };
@@ -76,12 +83,13 @@ void expect_same_product(const simd::Loops& table, Team& team, const Weights& w,
   kernels::gemm(table, team, p);
 
   const Tensor* const zero = w.has_zero ? &w.zero : nullptr;
-  const auto shape = CodeShape::of(w.codes.dtype(), w.codes.shape(), w.scale.shape(), zero ? &zero->shape() : nullptr,
-                                   w.attrs.axis, w.attrs.block_size, w.transposed);
+  auto shape = CodeShape::of(w.codes.dtype(), w.codes.shape(), w.scale.shape(), zero ? &zero->shape() : nullptr,
+                             w.attrs.axis, w.attrs.block_size, w.transposed);
   ASSERT_TRUE(shape);
+  shape->codebook = w.has_codebook;
   const CodeColumns unpacked(table, *shape, zero, nullptr);
   Tensor memory = Tensor::make(DType::u8, Shape{unpacked.bytes()}).value();
-  unpacked.pack(team, w.codes, w.scale, zero, memory.mutable_data());
+  unpacked.pack(team, w.codes, w.scale, w.has_codebook ? &w.codebook : zero, memory.mutable_data());
   const CodeColumns columns(table, *shape, zero, memory.data());
   std::vector<float> room(size(kernels::unpacked_floats(usable_threads())));
   p.b = nullptr, p.codes = &columns, p.unpacked = room.data(), p.c = found.data();
@@ -161,6 +169,19 @@ TEST(CodeProducts, BytesOfFloatsForEveryTypeAndGranularity) {
       }
 }
 
+TEST(CodeProducts, CodebooksAreTheBytesOfFloats) {
+  Dice dice(10);
+  Team one(1), two(2);
+  for (Scales scales : {Scales::one, Scales::column, Scales::block})
+    for (bool turned : {false, true})
+      for (const auto& [k, n] : {std::pair<int64_t, int64_t>{1, 1}, {9, 16}, {133, 37}, {301, 131}, {1030, 260}}) {
+        const Weights w(dice, DType::u4, k, n, turned, scales, 64, Zeros::codebook);
+        test::for_each_table([&](const simd::Loops& table) {
+          for (int64_t m : {1, 2, 3, 4, 7, 64}) expect_same_product(table, m % 2 ? one : two, w, m, k, n);
+        });
+      }
+}
+
 TEST(CodeProducts, FewRowsAndColumns) {
   Dice dice(2);
   Team two(2);
@@ -198,6 +219,10 @@ struct Net {
   ValueId input(Dims dims) { return g.add_param(kMain, "x", Type::tensor(DType::f32, std::move(dims))); }
   ValueId decoded(const Weights& w) {
     std::vector<ValueId> in = {b.constant(Tensor(w.codes)), b.constant(Tensor(w.scale))};
+    if (w.has_codebook) {
+      in.push_back(b.constant(Tensor(w.codebook)));
+      return b("dequantize_codebook", std::move(in), CodebookAttrs{w.attrs.axis, w.attrs.block_size});
+    }
     if (w.has_zero) in.push_back(b.constant(Tensor(w.zero)));
     return b("dequantize_linear", std::move(in), w.attrs);
   }
@@ -237,36 +262,40 @@ Answer run(const ir::Graph& graph, const Tensor& x, int threads = 1) {
 constexpr int64_t kK = 520, kN = 136;  // more weights than are kept as floats
 
 /// What follows the product is one step with it, and the bytes are those of the product of floats.
-TEST(CodeProducts, EpiloguesStayInTheStep) {
+void expect_one_step(DType type, Zeros zeros, const std::string& kernel) {
   Dice dice(3);
-  for (DType type : kTypes)
-    for (int form = 0; form < 6; ++form) {
-      SCOPED_TRACE(testing::Message() << name(type) << " form " << form);
-      const bool turned = form % 2 == 1;
-      const Weights w(dice, type, kK, kN, turned, Scales::block, 32, Zeros::all);
-      const Tensor row = dice.floats({kN});
-      const auto made = [&](bool as_codes) {
-        Net n;
-        const ValueId x = n.input(form == 0 ? Dims{2, 3, kK} : Dims{6, kK});
-        const ValueId weights = as_codes ? n.decoded(w) : n.floats(w, kK, kN);
-        LinearAttrs linear;
-        linear.transpose_b = turned;
-        if (form == 4) linear.alpha = 0.5;
-        MatmulAttrs matmul;
-        matmul.transpose_b = turned;
-        ValueId y = form < 3 ? n.b("matmul", {x, weights}, matmul)
-                             : n.b("linear", {x, weights, n.b.constant(Tensor(row))}, linear);
-        if (form < 2) y = n.b("add", {y, n.b.constant(Tensor(row))});
-        if (form != 5) y = n.b("gelu", {y});
-        n.g.set_results(kMain, {y});
-        return n.g;
-      };
-      const Tensor x = dice.floats(form == 0 ? Shape{2, 3, kK} : Shape{6, kK});
-      const Answer codes = run(made(true), x), floats = run(made(false), x);
-      EXPECT_EQ(codes.kernels, std::vector<std::string>{"gemm_codes"});
-      EXPECT_EQ(codes.bytes, floats.bytes);
-      EXPECT_EQ(run(made(true), x, 2).bytes, floats.bytes);
-    }
+  for (int form = 0; form < 6; ++form) {
+    SCOPED_TRACE(testing::Message() << name(type) << " form " << form);
+    const bool turned = form % 2 == 1;
+    const Weights w(dice, type, kK, kN, turned, Scales::block, 32, zeros);
+    const Tensor row = dice.floats({kN});
+    const auto made = [&](bool as_codes) {
+      Net n;
+      const ValueId x = n.input(form == 0 ? Dims{2, 3, kK} : Dims{6, kK});
+      const ValueId weights = as_codes ? n.decoded(w) : n.floats(w, kK, kN);
+      LinearAttrs linear;
+      linear.transpose_b = turned;
+      if (form == 4) linear.alpha = 0.5;
+      MatmulAttrs matmul;
+      matmul.transpose_b = turned;
+      ValueId y = form < 3 ? n.b("matmul", {x, weights}, matmul)
+                           : n.b("linear", {x, weights, n.b.constant(Tensor(row))}, linear);
+      if (form < 2) y = n.b("add", {y, n.b.constant(Tensor(row))});
+      if (form != 5) y = n.b("gelu", {y});
+      n.g.set_results(kMain, {y});
+      return n.g;
+    };
+    const Tensor x = dice.floats(form == 0 ? Shape{2, 3, kK} : Shape{6, kK});
+    const Answer codes = run(made(true), x), floats = run(made(false), x);
+    EXPECT_EQ(codes.kernels, std::vector<std::string>{kernel});
+    EXPECT_EQ(codes.bytes, floats.bytes);
+    EXPECT_EQ(run(made(true), x, 2).bytes, floats.bytes);
+  }
+}
+
+TEST(CodeProducts, EpiloguesStayInTheStep) {
+  for (DType type : kTypes) expect_one_step(type, Zeros::all, "gemm_codes");
+  expect_one_step(DType::u4, Zeros::codebook, "gemm_codebook");
 }
 
 /// The weights of a network of halves stay two bytes in memory.
@@ -330,10 +359,11 @@ TEST(CodeProducts, WhatOthersReadIsUnpacked) {
 }
 
 /// Nothing holds the matrix as floats: neither the graph nor what kernels have packed.
-TEST(CodeProducts, MemoryIsThatOfCodes) {
-  constexpr int64_t kSize = 1024, kCodes = kSize * kSize / 2, kScales = kSize * kSize / 32 * 4;
+void expect_memory_of_codes(DType type, Zeros zeros) {
+  constexpr int64_t kSize = 1024, kCodes = kSize * kSize / 2;
+  const int64_t scales = kSize * kSize / 32 * 4 + (zeros == Zeros::codebook ? 64 : 0);
   Dice dice(6);
-  const Weights w(dice, DType::i4, kSize, kSize, false, Scales::block, 32, Zeros::none);
+  const Weights w(dice, type, kSize, kSize, false, Scales::block, 32, zeros);
   Net n;
   const ValueId x = n.input({Dim::symbol("N"), kSize});
   n.g.set_results(kMain, {n.b("matmul", {x, n.decoded(w)})});
@@ -343,14 +373,19 @@ TEST(CodeProducts, MemoryIsThatOfCodes) {
   for (int64_t m : {1, 40}) {
     const Value fed(dice.floats({m, kSize}));
     ASSERT_TRUE(session.run(std::span<const Value>(&fed, 1)).ok());
-    EXPECT_EQ(model->packed_memory(), kCodes + kScales);
+    EXPECT_EQ(model->packed_memory(), kCodes + scales);
     EXPECT_LT(session.memory(), kCodes + kernels::unpacked_floats(usable_threads()) * 4);
   }
   int64_t constants = 0;
   const ir::Graph& graph = graph_of(*model);
   for (uint32_t v = 0; v < graph.value_count(); ++v)
     if (const Tensor* t = graph[ValueId{v}].constant.tensor()) constants += t->bytes();
-  EXPECT_LE(constants, kCodes + kScales);
+  EXPECT_LE(constants, kCodes + scales);
+}
+
+TEST(CodeProducts, MemoryIsThatOfCodes) {
+  expect_memory_of_codes(DType::i4, Zeros::none);
+  expect_memory_of_codes(DType::u4, Zeros::codebook);
 }
 
 TEST(CodeProducts, MemoryIsThatOfHalves) {

@@ -235,6 +235,28 @@ TEST(OnnxMicrosoft, FloatsOfFourBits) {
               {(1 - 2) * 2, (1.0 / 192 + 2) * 3});
 }
 
+/// Half a byte a weight, and a scale for 64 of them.
+TEST(OnnxMicrosoft, FloatsOfFourBitsStayInMemory) {
+  constexpr int kColumns = 256, kRows = 512;
+  const auto list = [](int n, std::string_view item) {
+    std::string all(item);
+    for (int i = 1; i < n; ++i) (all += ", ") += item;
+    return all;
+  };
+  const std::string model = text(
+      "float[1,512] x", "float[1,256] y",
+      fmt::format("uint8[65536] w = {{{}}}, float[2048] s = {{{}}}", list(kRows * kColumns / 2, "85"),
+                  list(kRows * kColumns / 64, "0.5")),
+      "y = com.microsoft.MatMulBnb4<K: int = 512, N: int = 256, block_size: int = 64, quant_type: int = 0>(x, w, s)");
+  auto m = load_model(ModelSource::memory(model));
+  ASSERT_TRUE(m.ok()) << m.error().text();
+  const Value x(f({1, kRows}, std::vector<float>(kRows, 1)));
+  auto got = m->session().run(std::span(&x, 1));
+  ASSERT_TRUE(got.ok()) << got.error().text();
+  expect_near(*(*got)[0].tensor(), {1, kColumns}, std::vector<double>(kColumns, kRows * 0.5 * 0.5));
+  EXPECT_EQ(m->packed_memory(), kRows * kColumns / 2 + kRows * kColumns / 64 * 4 + 16 * 4);
+}
+
 TEST(OnnxMicrosoft, DistancesOfRows) {
   const auto distances = [](std::string_view metric) {
     return run(text("float[2,2] a, float[2,2] b", "float[2,2] y", "",

@@ -64,7 +64,7 @@ int64_t CodeColumns::padded_columns() const { return round_up(of_.n, shape_.lane
 int64_t CodeColumns::bytes() const {
   const int64_t columns = padded_columns();
   if (of_.bits == 16) return round_up(columns * of_.k * 2, 64);
-  return round_up(columns * (words() * 4 + of_.blocks * (of_.own_zeros ? 5 : 4)), 64);
+  return book_bytes() + round_up(columns * (words() * 4 + of_.blocks * (of_.own_zeros ? 5 : 4)), 64);
 }
 
 simd::CodePanel CodeColumns::panel(int64_t i) const {
@@ -76,7 +76,8 @@ simd::CodePanel CodeColumns::panel(int64_t i) const {
     p.brain = of_.brain, p.halves = reinterpret_cast<const uint16_t*>(packed_) + first * of_.k;
     return p;
   }
-  const auto* const words_of_all = reinterpret_cast<const uint32_t*>(packed_);
+  if (of_.codebook) p.codebook = reinterpret_cast<const float*>(packed_);
+  const auto* const words_of_all = reinterpret_cast<const uint32_t*>(packed_ + book_bytes());
   const auto* const scales = reinterpret_cast<const float*>(words_of_all + columns * words());
   p.words = words_of_all + first * words();
   p.scale = scales + first * of_.blocks;
@@ -111,6 +112,7 @@ void CodeColumns::pack(Team& team, const Tensor& codes, const Tensor& scale, con
                        std::byte* packed) const {
   CodeColumns to = *this;
   to.packed_ = packed;
+  if (of_.codebook) std::memcpy(packed, zero->data(), static_cast<size_t>(book_bytes()));
   const auto flip = static_cast<uint32_t>(bias_);
   team.run(ceil_div(of_.n, shape_.columns), [&](int64_t i) {
     const simd::CodePanel p = to.panel(i);

@@ -1,6 +1,6 @@
 #pragma once
-// Right-hand sides of products that stay codes of 4 or 8 bits in memory, or float16 or bfloat16: what dequantize_linear
-// or cast makes of them is computed where it is multiplied, with the same bytes.
+// Right-hand sides of products that stay codes of 4 or 8 bits in memory, or float16 or bfloat16: what
+// dequantize_linear, dequantize_codebook or cast makes of them is computed where it is multiplied, with the same bytes.
 
 #include <optional>
 
@@ -15,7 +15,10 @@ namespace nnex::kernels {
 /// Whether this build has products of weights that are float16 or bfloat16.
 constexpr bool kHasHalfWeights = is_built("cast") && (runs_on(DType::f16) || runs_on(DType::bf16));
 
-/// A matrix of k rows and n columns that dequantize_linear or cast makes of constants, by their types and shapes.
+constexpr bool kHasCodebooks = is_built("dequantize_codebook");
+
+/// A matrix of k rows and n columns that dequantize_linear, dequantize_codebook or cast makes of constants, by their
+/// types and shapes.
 struct CodeShape {
   int bits = 4;
   bool is_signed = true;
@@ -26,6 +29,7 @@ struct CodeShape {
   int64_t blocks = 1;
   int64_t block_step = 0, scale_step = 0;  ///< Between scales of neighbouring blocks and columns.
   bool own_zeros = false;                  ///< As many zero points as scales; else one, or none.
+  bool codebook = false;                   ///< Codes of 4 bits stand for numbers of a codebook.
 
   /// Nothing where blocks lie along columns, or end within words of codes. `zero` may be null; `transposed`: the codes
   /// are [n, k].
@@ -42,6 +46,7 @@ class CodeColumns {
   CodeColumns(const simd::Loops& loops, const CodeShape& of, const Tensor* zero, const std::byte* packed);
 
   int64_t bytes() const;
+  /// `zero`: or the codebook.
   void pack(Team& team, const Tensor& codes, const Tensor& scale, const Tensor* zero, std::byte* packed) const;
   /// Of halves.
   void pack(Team& team, const Tensor& halves, std::byte* packed) const;
@@ -53,6 +58,7 @@ class CodeColumns {
   int64_t word_rows() const { return 32 / of_.bits; }
   int64_t words() const { return (of_.k + word_rows() - 1) / word_rows(); }
   int64_t padded_columns() const;
+  int64_t book_bytes() const { return of_.codebook ? 16 * 4 : 0; }
 
   simd::TileShape shape_;
   CodeShape of_;

@@ -18,18 +18,59 @@ namespace hn = hwy::HWY_NAMESPACE;
 using CodeBits = hn::RebindToUnsigned<TileTag>;
 using CodeVector = hn::Vec<TileTag>;
 
+/// 16 numbers in as many vectors as they fill.
+struct Codebook {
+  static constexpr int kBooks = kLanes < 16 ? 16 / kLanes : 1;
+  CodeVector part[kBooks];
+
+  HWY_INLINE explicit Codebook(const float* numbers) {
+    HWY_UNROLL(4)
+    for (int i = 0; i < kBooks; ++i) part[i] = hn::LoadU(TileTag(), numbers + i * kLanes);
+  }
+
+  /// The numbers of the codes in the last four bits.
+  HWY_INLINE CodeVector of(hn::Vec<CodeBits> words) const { return among<0, kBooks>(words); }
+
+ private:
+  /// log2 of a power of two.
+  static constexpr int bit_of(int power) { return power > 1 ? 1 + bit_of(power / 2) : 0; }
+
+  template <int kFirst, int kCount>
+  HWY_INLINE CodeVector among(hn::Vec<CodeBits> words) const {
+    const TileTag d;
+    if constexpr (kCount == 1) {
+      constexpr int kPlaces = kLanes < 16 ? kLanes : 16;
+      const auto place = hn::And(words, hn::Set(CodeBits(), kPlaces - 1));
+      return hn::TableLookupLanes(part[kFirst], hn::IndicesFromVec(d, place));
+    } else {
+      constexpr int kHalf = kCount / 2;
+      const hn::RebindToSigned<TileTag> whole;  // signs of floats are no order: -0 and NaN
+      const auto upper = hn::BitCast(whole, hn::ShiftLeft<31 - bit_of(kHalf * kLanes)>(words));
+      const auto yes = hn::BitCast(whole, among<kFirst + kHalf, kHalf>(words));
+      const auto no = hn::BitCast(whole, among<kFirst, kHalf>(words));
+      return hn::BitCast(d, hn::IfNegativeThenElse(upper, yes, no));
+    }
+  }
+};
+struct NoCodebook {
+  HWY_INLINE explicit NoCodebook(const float*) {}
+};
+
 /// Weights of kVectors vectors of columns in each of kPanels panels. A code of the lower half of a word becomes part of
 /// a float whose last bit is worth 1 at the code's place: 2^23 for bits 0 and up, 2^19 for bits 4 and up; less that and
-/// the zero point, it is the difference, exactly.
-template <int kBits, int kVectors, int kPanels>
+/// the zero point, it is the difference, exactly. With a codebook words are shifted from code to code.
+template <int kBits, int kVectors, int kPanels, bool kBook = false>
 struct CodeReader {
   static constexpr int kWord = 32 / kBits, kHalf = kWord / 2, kAll = kVectors * kPanels;
   CodeVector zero[kHalf][kAll];
   CodeVector scale[kAll];
+  std::conditional_t<kBook, Codebook, NoCodebook> book;
   int64_t panel_words, panel_scales;  ///< From one panel to the next.
 
   HWY_INLINE CodeReader(const CodePanel& p, int64_t k)
-      : panel_words((k + kWord - 1) / kWord * p.columns), panel_scales((k + p.block - 1) / p.block * p.columns) {}
+      : book(p.codebook),
+        panel_words((k + kWord - 1) / kWord * p.columns),
+        panel_scales((k + p.block - 1) / p.block * p.columns) {}
 
   static constexpr uint32_t power_bits(int place) { return static_cast<uint32_t>(150 - kBits * place) << 23; }
 
@@ -43,10 +84,12 @@ struct CodeReader {
     for (int j = 0; j < kAll; ++j) {
       const int64_t at = block * p.columns + j / kVectors * panel_scales + j % kVectors * kLanes;
       scale[j] = hn::LoadU(d, p.scale + at);
-      const CodeVector own =
-          hn::ConvertTo(d, p.zero ? hn::PromoteTo(whole, hn::LoadU(bytes, p.zero + at)) : hn::Set(whole, p.one_zero));
-      HWY_UNROLL(4)
-      for (int i = 0; i < kHalf; ++i) zero[i][j] = hn::Add(hn::BitCast(d, hn::Set(bits, power_bits(i))), own);
+      if constexpr (!kBook) {
+        const CodeVector own =
+            hn::ConvertTo(d, p.zero ? hn::PromoteTo(whole, hn::LoadU(bytes, p.zero + at)) : hn::Set(whole, p.one_zero));
+        HWY_UNROLL(4)
+        for (int i = 0; i < kHalf; ++i) zero[i][j] = hn::Add(hn::BitCast(d, hn::Set(bits, power_bits(i))), own);
+      }
     }
   }
 
@@ -57,6 +100,7 @@ struct CodeReader {
   /// The weights of vector j whose codes stand at that place of their words.
   HWY_INLINE CodeVector weights_at(int place, int j, hn::Vec<CodeBits> words) const {
     const CodeBits bits;
+    if constexpr (kBook) return hn::Mul(book.of(words), scale[j]);
     const auto mask = hn::Set(bits, ((1U << kBits) - 1) << (kBits * place));
     const auto code = hn::BitCast(TileTag(), hn::OrAnd(hn::Set(bits, power_bits(place)), words, mask));
     return hn::Mul(hn::Sub(code, zero[place][j]), scale[j]);
@@ -78,7 +122,11 @@ struct CodeReader {
         for (int i = 0; i < kWord; ++i) {
           HWY_UNROLL(8)
           for (int j = 0; j < kAll; ++j) {
-            if (i == kHalf) held[j] = hn::ShiftRight<16>(held[j]);
+            if constexpr (kBook) {
+              if (i > 0) held[j] = hn::ShiftRight<kBits>(held[j]);
+            } else {
+              if (i == kHalf) held[j] = hn::ShiftRight<16>(held[j]);
+            }
             weights[j] = weights_at(i % kHalf, j, held[j]);
           }
           row(k + i, weights);
@@ -93,8 +141,8 @@ struct CodeReader {
   }
 };
 
-// ---- Halves: as codes of these many "bits"
-constexpr int kFloat16 = 16, kBrainFloat = 17;
+// ---- Halves and codebooks: as codes of these many "bits"
+constexpr int kFloat16 = 16, kBrainFloat = 17, kOfCodebook = 18;
 
 template <bool kBrain, int kVectors, int kPanels>
 struct HalfReader {
@@ -123,12 +171,14 @@ struct HalfReader {
   }
 };
 template <int kBits, int kVectors, int kPanels>
-using Reader = std::conditional_t<(kBits >= kFloat16), HalfReader<kBits == kBrainFloat, kVectors, kPanels>,
-                                  CodeReader<kBits, kVectors, kPanels>>;
+using Reader =
+    std::conditional_t<(kBits == kFloat16 || kBits == kBrainFloat), HalfReader<kBits == kBrainFloat, kVectors, kPanels>,
+                       CodeReader<kBits == kOfCodebook ? 4 : kBits, kVectors, kPanels, kBits == kOfCodebook>>;
 
 /// Calls f(std::integral_constant) of what a panel's codes are.
 template <class F>
 HWY_INLINE void with_bits(const CodePanel& p, F f) {
+  if (p.codebook) return f(std::integral_constant<int, kOfCodebook>());
   if (p.bits == 4) return f(std::integral_constant<int, 4>());
   if (p.bits == 8) return f(std::integral_constant<int, 8>());
   p.brain ? f(std::integral_constant<int, kBrainFloat>()) : f(std::integral_constant<int, kFloat16>());

@@ -10,7 +10,8 @@ namespace nnex::kernels::simd {
 /// One panel of `columns` columns, which are whole vectors. Row k of column j is the code in bits
 /// (k % (32 / bits)) * bits and up of words[k / (32 / bits) * columns + j], and stands for (code - zero) * scale, the
 /// difference exact, the product rounded. Rows of a block share scale[k / block * columns + j] and the zero point at
-/// the same place of zero, or one_zero where that is null. Of 16 bits, row k of column j is the float16, or bfloat16,
+/// the same place of zero, or one_zero where that is null. With a codebook a code of 4 bits stands for codebook[code] *
+/// scale. Of 16 bits, row k of column j is the float16, or bfloat16,
 /// halves[k * columns + j], and nothing else is read.
 struct CodePanel {
   int bits = 4;
@@ -20,6 +21,7 @@ struct CodePanel {
   const uint32_t* words = nullptr;
   const float* scale = nullptr;
   const uint8_t* zero = nullptr;
+  const float* codebook = nullptr;  ///< 16 numbers.
   int32_t one_zero = 0;
   int64_t block = 8;  ///< A multiple of 8.
 };

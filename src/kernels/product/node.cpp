@@ -125,23 +125,28 @@ constexpr int64_t kFewWeights = 64 * 1024;
 Result<bool> take_codes(const CodeSource& from, bool transposed, Operands& of) {
   const KernelRequest& r = from.region;
   const FusedCodes& w = from.w;
-  const Operand codes = from.in(w.codes), scale = from.in(w.scale), zero = from.in(w.zero);
+  const Operand codes = from.in(w.codes), scale = from.in(w.scale), zero = from.in(w.zero), book = from.in(w.codebook);
   const bool halves = w.scale < 0;
-  if (!codes.constant || (!halves && !scale.constant) || (zero.given() && !zero.constant) || !of.products.axes.empty())
+  const Operand& beside = book.given() ? book : zero;
+  if (!codes.constant || (!halves && !scale.constant) || (beside.given() && !beside.constant) ||
+      !of.products.axes.empty())
     return false;
   const Shape* const zeros = zero.given() ? &zero.shape : nullptr;
-  const auto shape =
-      halves ? CodeShape::of_halves(codes.dtype, codes.shape, transposed)
-             : CodeShape::of(codes.dtype, codes.shape, scale.shape, zeros, w.axis, w.block_size, transposed);
+  auto shape = halves ? CodeShape::of_halves(codes.dtype, codes.shape, transposed)
+                      : CodeShape::of(codes.dtype, codes.shape, scale.shape, zeros, w.axis, w.block_size, transposed);
   if (!shape) return false;
+  if (book.given() &&
+      (zero.given() || codes.dtype != DType::u4 || book.dtype != DType::f32 || book.shape.count() != 16))
+    return false;
+  shape->codebook = book.given();
   const CodeColumns columns(r.loops, *shape, zero.constant, nullptr);
   const std::string key = fmt::format("{} {} {} {}", pack_key(transposed ? "codes transposed" : "codes", r, codes),
-                                      halves ? 0 : scale.id, zero.given() ? zero.id : 0, shape->block);
+                                      halves ? 0 : scale.id, beside.given() ? beside.id : 0, shape->block);
   const auto pack = [&](std::byte* to) {
     halves ? columns.pack(r.team, *codes.constant, to)
-           : columns.pack(r.team, *codes.constant, *scale.constant, zero.constant, to);
+           : columns.pack(r.team, *codes.constant, *scale.constant, beside.constant, to);
   };
-  of.packed_inputs = {w.codes, w.scale, w.zero};
+  of.packed_inputs = {w.codes, w.scale, w.zero, w.codebook};
   of.products.packed = true;
   if (shape->k * shape->n > kFewWeights) {
     NNEX_ASSIGN(of.packed, r.packs.get(key, columns.bytes(), pack));
@@ -241,9 +246,14 @@ Result<std::unique_ptr<Kernel>> make_gemm_region(const KernelRequest& r) {
   return fused->product.as<MatmulAttrs>() ? matmul_kernel(product.request, fused->end) : nullptr;
 }
 
-Result<std::unique_ptr<Kernel>> narrow_region(const KernelRequest& r, bool halves) {
+enum class Stored : uint8_t { codes, codebook, halves };
+Stored stored_as(const FusedCodes& w) {
+  return w.scale < 0 ? Stored::halves : w.codebook < 0 ? Stored::codes : Stored::codebook;
+}
+
+Result<std::unique_ptr<Kernel>> narrow_region(const KernelRequest& r, Stored stored) {
   const auto* fused = fused_as<FusedProduct>(r);
-  if (!fused || !fused->w.given() || (fused->w.scale < 0) != halves) return nullptr;
+  if (!fused || !fused->w.given() || stored_as(fused->w) != stored) return nullptr;
   const CodeSource codes = {r, fused->w};
   FusedRequest product(r, fused->product);
   product.in[1].dtype = DType::f32, product.in[1].shape = codes.in(fused->w.codes).shape;
@@ -251,16 +261,21 @@ Result<std::unique_ptr<Kernel>> narrow_region(const KernelRequest& r, bool halve
   return fused->product.as<MatmulAttrs>() ? matmul_kernel(product.request, fused->end, &codes) : nullptr;
 }
 
-Result<std::unique_ptr<Kernel>> make_code_region(const KernelRequest& r) { return narrow_region(r, false); }
+Result<std::unique_ptr<Kernel>> make_code_region(const KernelRequest& r) { return narrow_region(r, Stored::codes); }
+Result<std::unique_ptr<Kernel>> make_codebook_region(const KernelRequest& r) {
+  if (!kHasCodebooks) return nullptr;
+  return narrow_region(r, Stored::codebook);
+}
 Result<std::unique_ptr<Kernel>> make_half_region(const KernelRequest& r) {
   if (!kHasHalfWeights) return nullptr;
-  return narrow_region(r, true);
+  return narrow_region(r, Stored::halves);
 }
 
 constexpr KernelDef kProductKernels[] = {{"linear", "gemm_f32", make_linear},
                                          {"matmul", "gemm_f32", make_matmul},
                                          {"fused", "gemm_f32", make_gemm_region},
                                          {"fused", "gemm_codes", make_code_region, "dequantize_linear"},
+                                         {"fused", "gemm_codebook", make_codebook_region, "dequantize_codebook"},
                                          {"fused", "gemm_halves", make_half_region, "cast"}};
 
 }  // namespace

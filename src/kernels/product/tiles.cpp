@@ -35,7 +35,7 @@ struct Job {
 };
 
 /// Columns are codes where a region makes them of stored ones (node.cpp).
-constexpr bool kHasCodes = is_built("dequantize_linear") || kHasHalfWeights;
+constexpr bool kHasCodes = is_built("dequantize_linear") || kHasCodebooks || kHasHalfWeights;
 
 /// What a part's tiles use one after another; made once, as a tile of few multiply-adds takes no longer than that.
 struct Job::Part {

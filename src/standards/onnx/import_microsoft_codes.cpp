@@ -1,5 +1,6 @@
 // Operators of the domain com.microsoft over weights of few bits and numbers of 8.
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/checked.h"
@@ -137,18 +138,26 @@ Result<Quirked> matmul_bnb4(NodeImport& n) {
     return n.error(fmt::format("found weights {} {} with scales {} {}; needed {} bytes and {} scales",
                                name(packed->dtype()), packed->shape().text(), name(scales->dtype()),
                                scales->shape().text(), ceil_div(count, int64_t{2}), ceil_div(count, c.block)));
+  const bool in_rows = c.k % c.block == 0;  // else blocks go on in the next row
+  NNEX_ASSIGN(Tensor codes, Tensor::make(DType::u4, in_rows ? Shape{c.n, c.k} : Shape{count}));
+  const auto* const from = packed->as<uint8_t>().data();
+  auto* const to = reinterpret_cast<uint8_t*>(codes.mutable_data());
+  std::transform(from, from + packed->count(), to,
+                 [](uint8_t pair) { return static_cast<uint8_t>(pair << 4 | pair >> 4); });
+  if (count % 2) to[count / 2] &= 15;
   NNEX_ASSIGN(const Tensor scale, convert(*scales, DType::f32));
-  NNEX_ASSIGN(Tensor w, Tensor::make(DType::f32, Shape{c.n, c.k}));
-  const auto codes = packed->as<uint8_t>();
-  const auto blocks = scale.as<float>();
-  const auto out = w.mutable_as<float>();
-  for (int64_t i = 0; i < count; ++i) {
-    const int code = codes[static_cast<size_t>(i / 2)] >> (i % 2 ? 0 : 4) & 15;
-    out[static_cast<size_t>(i)] = kFourBitFloats[kind][code] * blocks[static_cast<size_t>(i / c.block)];
-  }
+  CodebookAttrs a;
+  a.axis = in_rows ? 1 : 0, a.block_size = c.block;
+  const float* const book = kFourBitFloats[kind];
+  const ValueId numbers = n.b.constant(Tensor::of<float>(Shape{16}, {book, book + 16}));
+  const ValueId by =
+      n.b.constant(in_rows ? scale.reshaped(Shape{c.n, c.blocks}) : scale.reshaped(Shape{scale.count()}));
+  ValueId w = n.b("dequantize_codebook", {n.b.constant(std::move(codes)), by, numbers}, a);
+  if (!in_rows) w = n.b("reshape", {w, n.b.ints({c.n, c.k})}, ReshapeAttrs{});
+  if (scales->dtype() != DType::f32) w = cast_to(n, w, scales->dtype());
   MatmulAttrs by_rows;
   by_rows.transpose_b = true;
-  n.bind(0, n.b("matmul", {n.in[kA], cast_to(n, n.b.constant(std::move(w)), scales->dtype())}, by_rows));
+  n.bind(0, n.b("matmul", {n.in[kA], w}, by_rows));
   return Quirked::done;
 }
 
