@@ -8,7 +8,11 @@
 namespace nnex::kernels::simd {
 
 /// Between a tile's rows: without it g++ loads what all rows multiply by first, and spills the sums.
+#ifdef __clang__
+#define NNEX_ROW_BY_ROW
+#else
 #define NNEX_ROW_BY_ROW asm volatile("" ::: "memory")
+#endif
 
 constexpr int kGroupsBeyond = 15;  ///< A tile unit reads 16 at once, and multiplies what it should not have by zeros.
 
