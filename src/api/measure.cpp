@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "base/threads.h"
-#include "kernels/product/loops_tile_pairs.h"
+#include "kernels/product/loops_tile_avx2.h"
 #include "kernels/product/tiles.h"
 #include "kernels/simd/loops.h"
 #include "nnex/environment.h"
@@ -94,7 +94,7 @@ MachineLimits measure_machine(int threads, double seconds) {
   out.f32_gmacs = f32_rate(loops, team, seconds / 3) / 1e9;
   const double rate = loops.tile_u8 ? i8_rate<uint8_t>(loops.tile_shape_u8, loops.tile_u8, team, seconds / 3)
                       : loops.tile_pairs
-                          ? i8_rate<uint8_t>(kernels::simd::kTileShapePairs, loops.tile_pairs, team, seconds / 3)
+                          ? i8_rate<uint8_t>(kernels::simd::kTileShapeAvx2, loops.tile_pairs, team, seconds / 3)
                           : i8_rate<int16_t>(loops.tile_shape_i16(), loops.tile_i16, team, seconds / 3);
   out.i8_gmacs = rate / 1e9;
   out.memory_gbs = memory_rate(loops, team, seconds / 3) / 1e9;

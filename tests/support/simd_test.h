@@ -61,6 +61,10 @@ inline std::vector<ByteTable> byte_tables(const Loops& table) {
   }
 #endif
   if (!table.tile_u8 && !table.tile_pairs) return out;
+  if (table.tile_u8 && table.tile_pairs) {
+    less.tile_u8 = nullptr;
+    out.push_back({"without dot products", less});
+  }
   less.tile_u8 = nullptr, less.tile_pairs = nullptr, less.release_unit = nullptr;
   out.push_back({"without tiles of bytes", less});
   return out;

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "kernels/product/loops_tile_pairs.h"
+#include "kernels/product/loops_tile_avx2.h"
 #include "kernels/product/tiles.h"
 #include "share.h"
 #include "simd_test.h"

@@ -8,6 +8,7 @@
 #include "kernels/conv/loops_depthwise_i8.h"
 #include "kernels/conv/rows.h"
 #include "kernels/conv/spans.h"
+#include "kernels/product/loops_tile_u8.h"
 #include "kernels/product/tiles_i8.h"
 
 namespace nnex::kernels {
@@ -22,7 +23,9 @@ bool is_depthwise(const ConvShape& s) { return conv_method(s) == ConvMethod::dep
 /// Channels of a depthwise filter's tap in memory.
 int64_t tap_stride(const ConvShape& s) { return round_up(s.out_channels, 16); }
 
-bool has_quads(const simd::Loops& loops) { return simd::kHasDepthwiseU8 && loops.tile_u8; }
+bool has_quads(const simd::Loops& loops) {
+  return simd::kHasDepthwiseU8 && loops.isa == simd::kTileIsaU8 && loops.tile_u8;
+}
 
 /// A depthwise filter in memory: every tap as int32, the sum of each channel's taps; where has_quads() also
 /// DepthwiseByteLine's quads, and whether they hold all weights.

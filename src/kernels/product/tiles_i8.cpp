@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "base/checked.h"
-#include "kernels/product/loops_tile_pairs.h"
+#include "kernels/product/loops_tile_avx2.h"
 #include "kernels/product/loops_tile_u8.h"
 
 namespace nnex::kernels {

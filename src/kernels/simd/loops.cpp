@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "kernels/product/loops_tile_pairs.h"
+#include "kernels/product/loops_tile_avx2.h"
 #include "kernels/product/loops_tile_u8.h"
 #include "kernels/simd/builds.h"
 
@@ -62,6 +62,8 @@ void add_byte_tiles(Loops& made) {
 #endif
   }
   if (has_pair_tiles(made.isa)) made.tile_pairs = tile_pairs;
+  if (has_avx_vnni(made.isa))
+    made.tile_u8 = tile_u8_avx_vnni, made.tile_shape_u8 = kTileShapeAvx2, made.byte_unit = "vnni";
 }
 
 Loops make_loops(Isa isa, Numbers numbers) {

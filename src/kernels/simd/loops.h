@@ -55,12 +55,12 @@ struct Loops {
 #undef NNEX_SIMD
 #undef NNEX_SIMD_FUSED
   /// What tile_i16 computes, from bytes: only on machines with dot products of bytes, else null
-  /// (product/loops_tile_u8.h).
+  /// (product/loops_tile_u8.h, product/loops_tile_avx2.h).
   TileU8* tile_u8 = nullptr;
   TileShape tile_shape_u8 = {};
   std::string_view byte_unit;        ///< What tile_u8 runs on: "vnni", "amx" or "dotprod".
   void (*release_unit)() = nullptr;  ///< What a thread calls after tiles with IntTile::unit; null: none takes it.
-  /// The same of columns of seven bits, on AVX2 alone (product/loops_tile_pairs.h).
+  /// The same of columns of seven bits, on AVX2 alone (product/loops_tile_avx2.h).
   TileU8* tile_pairs = nullptr;
 };
 
