@@ -174,7 +174,8 @@ TEST(CodeProducts, CodebooksAreTheBytesOfFloats) {
   Team one(1), two(2);
   for (Scales scales : {Scales::one, Scales::column, Scales::block})
     for (bool turned : {false, true})
-      for (const auto& [k, n] : {std::pair<int64_t, int64_t>{1, 1}, {9, 16}, {133, 37}, {301, 131}, {1030, 260}}) {
+      for (const auto& size : {std::pair<int64_t, int64_t>{1, 1}, {9, 16}, {133, 37}, {301, 131}, {1030, 260}}) {
+        const int64_t k = size.first, n = size.second;
         const Weights w(dice, DType::u4, k, n, turned, scales, 64, Zeros::codebook);
         test::for_each_table([&](const simd::Loops& table) {
           for (int64_t m : {1, 2, 3, 4, 7, 64}) expect_same_product(table, m % 2 ? one : two, w, m, k, n);
