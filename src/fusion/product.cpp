@@ -19,19 +19,24 @@ bool is_row(const ir::Graph& graph, ValueId v, ValueId y) {
   return std::all_of(d->begin(), d->end() - 1, [](const Dim& n) { return n == Dim(1); });
 }
 
+/// Of several along the first axis.
+Shape one_matrix(const Shape& all, bool several) { return several && all.rank() == 3 ? Shape{all[1], all[2]} : all; }
+
 /// The dequantize_linear or dequantize_codebook of constants, or the cast of constant halves, that makes a product's
 /// right side, where a kernel reads what is stored; else null.
 const Node* codes_of(const ir::Graph& graph, const Node& product) {
   const auto* linear = attrs_if<LinearAttrs>(product);
   const auto* matmul = attrs_if<MatmulAttrs>(product);
-  if ((!linear && !matmul) || !is_f32(graph, product.in[0]) || !is_f32(graph, product.out[0])) return nullptr;
+  const auto* gathered = attrs_if<GatherMatmulAttrs>(product);
+  if ((!linear && !matmul && !gathered) || !is_f32(graph, product.in[0]) || !is_f32(graph, product.out[0]))
+    return nullptr;
   const size_t rank = graph[product.in[0]].type.dims->size();
-  if (rank == 0 || (rank != 2 && (linear || matmul->transpose_a))) return nullptr;
-  const bool transposed = linear ? linear->transpose_b : matmul->transpose_b;
+  if (rank == 0 || (rank != 2 && (linear || (matmul && matmul->transpose_a)))) return nullptr;
+  const bool transposed = linear ? linear->transpose_b : matmul ? matmul->transpose_b : gathered->transpose_b;
   if (const Node* cast = made_by(graph, product.in[1], "cast")) {
     const Tensor* halves = graph.constant_in(*cast, 0);
     return halves && is_f32(graph, cast->out[0]) &&
-                   kernels::CodeShape::of_halves(halves->dtype(), halves->shape(), transposed)
+                   kernels::CodeShape::of_halves(halves->dtype(), one_matrix(halves->shape(), gathered), transposed)
                ? cast
                : nullptr;
   }
@@ -43,6 +48,12 @@ const Node* codes_of(const ir::Graph& graph, const Node& product) {
     if (from->in[i].valid() && !graph.constant_in(*from, i)) return nullptr;
   const Tensor &codes = *graph.constant_in(*from, 0), &scale = *graph.constant_in(*from, 1);
   const Tensor* zero = linear_codes && from->in.size() > 2 ? graph.constant_in(*from, 2) : nullptr;
+  if (gathered) {
+    const bool each = linear_codes && kernels::CodeShape::of_each(codes.dtype(), codes.shape(), scale.shape(),
+                                                                  zero ? &zero->shape() : nullptr, linear_codes->axis,
+                                                                  linear_codes->block_size, transposed);
+    return each ? from : nullptr;
+  }
   const auto shape =
       codebook ? kernels::CodeShape::of(codes.dtype(), codes.shape(), scale.shape(), nullptr, codebook->axis,
                                         codebook->block_size, transposed)
@@ -79,8 +90,10 @@ bool only_for_products(const ir::Graph& graph, NodeId dequantize) {
 }
 
 /// product(x, w, bias?) + row + residual, activation. A convolution has no row, and a residual where channels are last.
+/// Of gather_matmul only its codes.
 std::optional<Found> find_product(ir::Graph& graph, NodeId id) {
-  if (!is_product(*graph[id].op) || !is_f32(graph, graph[id].out[0])) return std::nullopt;
+  const bool gathered = attrs_if<GatherMatmulAttrs>(graph[id]) != nullptr;
+  if ((!is_product(*graph[id].op) && !gathered) || !is_f32(graph, graph[id].out[0])) return std::nullopt;
   const Tensor* w = graph.constant_in(graph[id], 1);
   const bool of_codes = !w && codes_of(graph, graph[id]);
   if (!w && !of_codes) return std::nullopt;
@@ -91,9 +104,9 @@ std::optional<Found> find_product(ir::Graph& graph, NodeId id) {
   if (w && (conv ? conv->border != ConvBorder::constant : w->shape().rank() != 2)) return std::nullopt;
   const bool no_residual = adds_no_row(graph, product);
   NodeId last = id;
-  ValueId bias = product.in.size() > 2 ? product.in[2] : ValueId{}, residual;
+  ValueId bias = !gathered && product.in.size() > 2 ? product.in[2] : ValueId{}, residual;
   kernels::Unary activation;
-  for (NodeId next = id; activation.kind == kernels::UnaryKind::identity;) {
+  for (NodeId next = id; !gathered && activation.kind == kernels::UnaryKind::identity;) {
     const ValueId y = graph[last].out[0];
     next = only_reader(graph, y);
     const auto f = next.valid() ? function_of(graph, next) : std::nullopt;

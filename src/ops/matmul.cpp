@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "ops/broadcast_walk.h"
 #include "ops/codecs.h"
 #include "ops/elementwise.h"
 #include "ops/interval_call.h"
@@ -28,6 +29,47 @@ Status run_matmul(Call& c) {
   Product(c.shape(0), c.shape(1), a.transpose_a, a.transpose_b)
       .run(c.in<T>(0).data(), c.in<T>(1).data(), c.out<T>(0).data());
   return {};
+}
+
+// ---- Rows by matrices that indices choose
+
+Status infer_gather_matmul(InferCall& c) {
+  const MaybeDims &x = c.dims(0), &w = c.dims(1);
+  if (x && x->empty()) return c.error("x is a scalar; needed rows");
+  if (w && w->size() != 3) return c.error("w has {} axes; needed 3, the first of matrices", w->size());
+  if (!x || !w || !c.dims(2)) {
+    c.result(0, MaybeDims{});
+    return {};
+  }
+  const bool turned = c.attr<GatherMatmulAttrs>().transpose_b;
+  const Dim &row = x->back(), &rows = (*w)[turned ? 2 : 1];
+  if (row.is_number() && rows.is_number() && !(row == rows))
+    return c.error("x has rows of {}, w has columns of {}; needed the same", row.value(), rows.value());
+  NNEX_ASSIGN(MaybeDims out, broadcast(c, Dims(x->begin(), x->end() - 1), c.dims(2)));
+  out->push_back((*w)[turned ? 1 : 2]);
+  c.result(0, std::move(out));
+  return {};
+}
+
+template <class T>
+Status run_gather_matmul(Call& c) {
+  const Shape &x = c.shape(0), &w = c.shape(1), &index = c.shape(2), &out = c.out(0).shape();
+  const auto all_but_last = [](const Shape& s) { return Shape(s.extents().first(static_cast<size_t>(s.rank() - 1))); };
+  const Shape x_rows = all_but_last(x), rows = all_but_last(out);
+  const Product one(Shape{x[x.rank() - 1]}, Shape{w[1], w[2]}, false, c.attr<GatherMatmulAttrs>().transpose_b);
+  Status status;
+  BroadcastWalk<2>(rows, {&x_rows, &index}).rows([&](int64_t at, const auto& from, int64_t count, const auto& step) {
+    for (int64_t i = 0; i < count && status.ok(); ++i) {
+      const int64_t given = int_at(c.in(2), from[1] + i * step[1]), place = given < 0 ? given + w[0] : given;
+      if (place < 0 || place >= w[0]) {
+        status = c.fault("index {} is outside [{}, {}) of axis 0", given, -w[0], w[0]);
+        return;
+      }
+      one.run(c.in<T>(0).data() + (from[0] + i * step[0]) * one.k, c.in<T>(1).data() + place * one.k * one.n,
+              c.out<T>(0).data() + (at + i) * one.n);
+    }
+  });
+  return status;
 }
 
 Status infer_linear(InferCall& c) {
@@ -161,6 +203,22 @@ constexpr OpRow kMatmulOps[] = {
             []<class T>(Call& c) -> Status { return run_matmul<T>(c); }),
         .spelled = {{nnef, "matmul"}, {onnx, "MatMul"}, {webnn, "matmul"}},
         .in_bytes = ByteRole::product,
+        .work = Work::product,
+    },
+    {
+        .name = "gather_matmul",
+        .summary = "Each row of x times the matrix of w that its index names; axes before rows broadcast with indices.",
+        .source = "com.microsoft MoE and QMoE (the experts of each token); OpenVINO GatherMatmul",
+        .inputs = {{"x", kF},
+                   {.name = "w", .type = same_type_as("x"), .doc = "Matrices, along axis 0."},
+                   {.name = "index", .type = kIndex, .doc = "Negative counts from the last."}},
+        .outputs = {{"y", same_type_as("x")}},
+        .attrs = attrs_of<GatherMatmulAttrs>(
+            {field<&GatherMatmulAttrs::transpose_b>("transposeB", "The last two axes of w are exchanged first.")}),
+        .infer = infer_gather_matmul,
+        .reference = typed<float, double>([]<class T>(Call& c) -> Status { return run_gather_matmul<T>(c); }),
+        .body =
+            "y = squeeze(matmul(unsqueeze(x, axes = [-2]), gather(w, index), transposeB = transposeB), axes = [-2]);",
         .work = Work::product,
     },
     {

@@ -11,6 +11,10 @@ struct MatmulAttrs {
   bool transpose_b = false;
 };
 
+struct GatherMatmulAttrs {
+  bool transpose_b = false;
+};
+
 struct LinearAttrs {
   bool transpose_a = false;
   bool transpose_b = true;

@@ -126,7 +126,8 @@ class Widener {
   bool stays_narrow(const Node& node, size_t input) const {
     constexpr int64_t kMany = 64 * 1024;
     const Tensor* t = graph_.constant_in(node, input);
-    return input == 1 && t && t->count() > kMany && (attrs_if<MatmulAttrs>(node) || attrs_if<LinearAttrs>(node));
+    return input == 1 && t && t->count() > kMany &&
+           (attrs_if<MatmulAttrs>(node) || attrs_if<LinearAttrs>(node) || attrs_if<GatherMatmulAttrs>(node));
   }
 
   Result<ValueId> widened(const Node& node, size_t input) {

@@ -563,6 +563,14 @@ def det(c):
     return {"y": np.rint(np.linalg.det(x)) if x.size else np.ones(x.shape[:-2])}
 
 
+@rule("gather_matmul")
+def gather_matmul(c):
+    matrices = wide(c["w"])[c["index"].a.astype(int)]
+    if c.get("transposeB", False):
+        matrices = np.swapaxes(matrices, -1, -2)
+    return {"y": np.einsum("...k,...kn->...n", wide(c["x"]), matrices)}
+
+
 @rule("qlinear_matmul")
 def qlinear_matmul(c):
     x = (c["x"].a.astype(float) - c["x_zero"].a) * wide(c["x_scale"])

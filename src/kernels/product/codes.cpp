@@ -45,6 +45,16 @@ std::optional<CodeShape> CodeShape::of(DType type, const Shape& codes, const Sha
   return s;
 }
 
+std::optional<CodeShape> CodeShape::of_each(DType type, const Shape& codes, const Shape& scale, const Shape* zero,
+                                            int64_t axis, int64_t block_size, bool transposed) {
+  if (codes.rank() != 3 || scale.rank() != 3 || scale[0] != codes[0] || axis == 0 || axis == -3) return std::nullopt;
+  if (zero && !(*zero == scale)) return std::nullopt;
+  const Shape one = {codes[1], codes[2]}, one_scale = {scale[1], scale[2]};
+  const auto whole_bytes = [&](const Shape& s) { return s.count() * nnex::bits(type) % 8 == 0; };
+  if (!whole_bytes(one) || (zero && !whole_bytes(one_scale))) return std::nullopt;
+  return of(type, one, one_scale, zero ? &one_scale : nullptr, axis > 0 ? axis - 1 : axis, block_size, transposed);
+}
+
 std::optional<CodeShape> CodeShape::of_halves(DType type, const Shape& weights, bool transposed) {
   if ((type != DType::f16 && type != DType::bf16) || weights.rank() != 2 || weights.count() == 0) return std::nullopt;
   CodeShape s;

@@ -35,6 +35,10 @@ struct CodeShape {
   /// are [n, k].
   static std::optional<CodeShape> of(DType type, const Shape& codes, const Shape& scale, const Shape* zero,
                                      int64_t axis, int64_t block_size, bool transposed);
+  /// Of one of the matrices along the first axis of codes, which all have scales of their own; nothing where they do
+  /// not begin at bytes.
+  static std::optional<CodeShape> of_each(DType type, const Shape& codes, const Shape& scale, const Shape* zero,
+                                          int64_t axis, int64_t block_size, bool transposed);
   /// Of float16 or bfloat16, [k, n] or where transposed [n, k]; nothing for other types.
   static std::optional<CodeShape> of_halves(DType type, const Shape& weights, bool transposed);
 };
