@@ -137,6 +137,99 @@ void matmul_bnb4(Maker& m) {
   m.finish({a, bytes(m, DType::u8, {(n * k + 1) / 2}, 1), reals(m, {(n * k + block - 1) / block}, 1)});
 }
 
+// ---- Mixtures of experts
+
+/// Scores of experts in a random order: equal ones are chosen in another order by the peer.
+Tensor scores(Maker& m, DType type, int64_t tokens, int64_t experts) {
+  Tensor out = Tensor::make(type, Shape{tokens, experts}).value();
+  for (int64_t t = 0; t < tokens; ++t) {
+    Extents order;
+    for (int64_t e = 0; e < experts; ++e) order.insert(order.begin() + m.dice.in(0, e), e);
+    for (int64_t e = 0; e < experts; ++e)
+      set_real(out, t * experts + e, 0.5 * double(order[size_t(e)]) - m.dice.real() / 3);
+  }
+  return out;
+}
+
+/// Tokens, scores of experts, attributes.
+struct Mixture {
+  int64_t experts, hidden, inner, k;
+  int64_t fused = 1;  ///< Products in one.
+  Names in;
+
+  Mixture(Maker& m, DType type, int64_t experts, int64_t hidden, int64_t inner)
+      : experts(experts), hidden(hidden), inner(inner), k(m.dice.in(1, experts)) {
+    const std::string activation = m.dice.word({"relu", "gelu", "silu", "identity", "swiglu", "swiglu"});
+    m.attribute("activation_type", activation);
+    m.attribute("k", k);
+    m.maybe(0.5, "normalize_routing_weights", int64_t(1));
+    if (activation == "swiglu") {
+      fused = 2;
+      m.attribute("swiglu_fusion", int64_t(1));
+      m.maybe(0.5, "swiglu_limit", 1.5F);
+      m.maybe(0.5, "activation_alpha", 1.75F);
+      m.maybe(0.5, "activation_beta", 1.0F);
+    }
+    const int64_t batch = m.dice.in(1, 3), length = m.dice.in(1, 4);
+    const Extents shape = m.dice.chance(0.5) ? Extents{batch, length, hidden} : Extents{batch * length, hidden};
+    in = {sized(m, m.reals(type, shape, Fill::normal), 0), sized(m, scores(m, type, batch * length, experts), 0)};
+  }
+};
+
+void mixture_of_experts(Maker& m) {
+  Mixture x(m, DType::f32, m.dice.in(1, 5), m.dice.in(1, 9), m.dice.in(1, 9));
+  const bool other_order = x.hidden != x.inner && m.dice.chance(0.2);
+  const auto weights = [&](int64_t outputs, int64_t inputs) {
+    return reals(m, other_order ? Extents{x.experts, inputs, outputs} : Extents{x.experts, outputs, inputs}, 0.8);
+  };
+  const auto bias = [&](int64_t outputs) {
+    return m.dice.chance(0.5) ? reals(m, {x.experts, outputs}, 0.8) : m.absent();
+  };
+  x.in.push_back(weights(x.fused * x.inner, x.hidden));
+  x.in.push_back(bias(x.fused * x.inner));
+  x.in.push_back(weights(x.hidden, x.inner));
+  x.in.push_back(bias(x.hidden));
+  while (x.in.back().empty()) x.in.pop_back();
+  m.finish(x.in);
+}
+
+/// The peer takes a first product of one block for one without blocks, and then expects the second without.
+void mixture_of_codes(Maker& m) {
+  const int64_t bits = m.dice.one_of<int64_t>({4, 8}), block = m.dice.one_of<int64_t>({0, 16, 32}), pack = 8 / bits,
+                step = block > 0 ? 2 * block : 2, most = block > 0 ? 2 : 9;
+  const DType type = m.dice.chance(0.8) ? DType::f32 : DType::f16;
+  Mixture x(m, type, m.dice.in(1, 4), step * m.dice.in(1, most), step * m.dice.in(1, most));
+  m.attribute("expert_weight_bits", bits);
+  if (block > 0) m.attribute("block_size", block);
+  const auto codes = [&](const Extents& shape) {  // small numbers, so that sums are no noise
+    return sized(m, m.whole(DType::u8, shape, bits == 4 ? 0 : 112, bits == 4 ? 255 : 144), 1);
+  };
+  const auto given = [&](const Extents& shape, Fill fill) { return sized(m, m.reals(type, shape, fill), 1); };
+  const auto layer = [&](int64_t outputs, int64_t inputs) {
+    x.in.push_back(codes({x.experts, outputs, inputs / pack}));
+    x.in.push_back(
+        given(block > 0 ? Extents{x.experts, outputs, inputs / block} : Extents{x.experts, outputs}, Fill::small));
+    x.in.push_back(m.dice.chance(0.5) ? given({x.experts, outputs}, Fill::normal) : m.absent());
+  };
+  layer(x.fused * x.inner, x.hidden);
+  layer(x.hidden, x.inner);
+  x.in.insert(x.in.end(), 3, m.absent());
+  const bool zeros = m.dice.chance(0.4);
+  const auto points = [&](int64_t outputs, int64_t inputs) {
+    if (!zeros) return m.absent();
+    return codes(block > 0 ? Extents{x.experts, outputs, inputs / block / pack} : Extents{x.experts, outputs / pack});
+  };
+  x.in.push_back(points(x.fused * x.inner, x.hidden));
+  x.in.push_back(points(x.hidden, x.inner));
+  x.in.push_back(m.absent());
+  if (m.dice.chance(0.2)) {
+    const Extents shape = {m.made.given[1].value.shape()[0], x.experts};
+    x.in.push_back(sized(m, m.reals(type, shape, Fill::positive), 0));
+  }
+  while (x.in.back().empty()) x.in.pop_back();
+  m.finish(x.in);
+}
+
 void distances(Maker& m) {
   const int64_t width = m.dice.in(1, 6);
   m.attribute("metric", m.dice.word({"euclidean", "sqeuclidean"}));
@@ -375,6 +468,7 @@ constexpr Recipe kRecipes[] = {
     {"MatMulBnb4", 1, matmul_bnb4, kDomain},
     {"MatMulIntegerToFloat", 1, integer_product, kDomain},
     {"MatMulNBits", 1, matmul_n_bits, kDomain},
+    {"MoE", 1, mixture_of_experts, kDomain},
     {"MultiHeadAttention", 1, many_heads, kDomain},
     {"NhwcMaxPool", 1, max_pool_last, kDomain},
     {"QAttention", 1, byte_attention, kDomain},
@@ -384,6 +478,7 @@ constexpr Recipe kRecipes[] = {
     {"QLinearConv", 1, byte_conv, kDomain},
     {"QLinearMul", 1, byte_pair, kDomain},
     {"QLinearWhere", 1, byte_pair, kDomain},
+    {"QMoE", 1, mixture_of_codes, kDomain},
     {"QuickGelu", 1, quick_gelu, kDomain},
     {"RotaryEmbedding", 1, rotary, kDomain},
     {"SkipLayerNormalization", 1, skip_norm, kDomain},

@@ -42,6 +42,9 @@ inline Quirked as_standard(NodeImport& n, std::string op) {
 /// x, and input i where it is given.
 inline ValueId plus(NodeImport& n, ValueId x, size_t i) { return n.has(i) ? n.b("add", {x, n.in[i]}) : x; }
 
+/// Codes of `bits` bits that fill whole bytes in every row of `row`, as a tensor of rows * row codes.
+Result<Tensor> codes_of(const NodeImport& n, const Tensor& packed, DType type, int64_t bits, int64_t rows, int64_t row);
+
 /// No node has that many.
 inline constexpr size_t kNoInput = ~size_t{0};
 

@@ -16,15 +16,7 @@
 
 namespace nnex::onnx_format {
 namespace microsoft {
-namespace {
 
-// ---- Weights of few bits
-
-DType code_type(int64_t bits) {
-  return bits == 2 ? DType::u2 : bits == 4 ? DType::u4 : bits == 8 ? DType::u8 : DType::none;
-}
-
-/// Codes of `bits` bits that fill whole bytes in every row of `row`, as a tensor of rows * row codes.
 Result<Tensor> codes_of(const NodeImport& n, const Tensor& packed, DType type, int64_t bits, int64_t rows,
                         int64_t row) {
   const int64_t row_bytes = ceil_div(row * bits, int64_t{8});
@@ -47,6 +39,14 @@ Result<Tensor> codes_of(const NodeImport& n, const Tensor& packed, DType type, i
     to[i / per_byte] |= static_cast<uint8_t>(code << (i % per_byte * bits));
   }
   return out;
+}
+
+namespace {
+
+// ---- Weights of few bits
+
+DType code_type(int64_t bits) {
+  return bits == 2 ? DType::u2 : bits == 4 ? DType::u4 : bits == 8 ? DType::u8 : DType::none;
 }
 
 /// As many codes of the middle of the range.

@@ -47,5 +47,6 @@ std::span<const QuirkRow> feature_quirks();
 std::span<const QuirkRow> microsoft_quirks();
 std::span<const QuirkRow> microsoft_attention_quirks();
 std::span<const QuirkRow> microsoft_code_quirks();
+std::span<const QuirkRow> microsoft_expert_quirks();
 
 }  // namespace nnex::onnx_format
