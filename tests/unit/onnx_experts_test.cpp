@@ -96,6 +96,14 @@ TEST(OnnxExperts, GatesOfThreeForms) {
               {3, 2}, wanted);
 }
 
+/// Weights among the scores that are near the chosen one's: three of them, two, or it alone.
+TEST(OnnxExperts, SparseMixer) {
+  std::vector<Tensor> given = tokens();
+  given[1] = f({3, 3}, {1, 1.01F, 0.995F, 2, -1, 1.97F, 0.5F, 0.495F, 0.5F});
+  expect_near(run(all(), "y = com.microsoft.MoE<k: int = 2, use_sparse_mixer: int = 1>(x, r, a, p, b, q)", given),
+              {3, 2}, {0.551375, 0.27123236, 3.99324488, 1.98399933, 4.41619612, 1.81064041});
+}
+
 /// Older files name the same numbers [experts, inputs, outputs].
 TEST(OnnxExperts, OlderOrderOfAxes) {
   std::string held = all();
@@ -142,6 +150,8 @@ TEST(OnnxExperts, CodesStayInMemory) {
 TEST(OnnxExperts, SaysWhatItLacks) {
   EXPECT_EQ(wrong(all(), "y = com.microsoft.MoE<k: int = 4>(x, r, a, p, b, q)", tokens()),
             "MoE: k is 4; needed 1 to 3, the number of experts");
+  EXPECT_EQ(wrong(all(), "y = com.microsoft.MoE<use_sparse_mixer: int = 1>(x, r, a, p, b, q)", tokens()),
+            "MoE: k is 1; needed 2 with use_sparse_mixer");
   EXPECT_EQ(wrong(all(), "y = com.microsoft.MoE<activation_type: string = \"tanh\">(x, r, a, p, b, q)", tokens()),
             "MoE with activation 'tanh'");
   EXPECT_EQ(wrong(all(), "y = com.microsoft.MoE<activation_type: string = \"swiglu\">(x, r, a, p, b, q)", tokens()),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "graph/infer.h"
 #include "ops/activation.h"
@@ -42,6 +43,26 @@ Routing largest(NodeImport& n, ValueId scores, int64_t k) {
   const NodeId top = n.b.node(op("top_k"), {scores, n.b.ints({k})}, 2, nullptr);
   const std::vector<ValueId>& out = n.importer.graph()[top].out;
   return {out[1], out[0]};
+}
+
+/// Two experts of scores s [tokens, experts]; a weight is the softmax of those that a score m is not far above, of the
+/// second's without the first: m - s at most 2 % of the larger of m and |s| (Phi-3.5-MoE).
+Routing sparse_mixer(NodeImport& n, ValueId scores, int64_t experts) {
+  const Routing top = largest(n, scores, 2);
+  const auto number = [&](double value) { return n.b.number(DType::f32, value); };
+  const ValueId s = n.b("unsqueeze", {scores, n.b.ints({1})}), m = n.b("unsqueeze", {top.weight, n.b.ints({2})});
+  const ValueId below = n.b("sub", {m, s}), size = n.b("max", {n.b("abs", {s}), m});
+  const ValueId near = n.b("le", {below, n.b("mul", {size, number(0.02)})});
+  std::vector<int64_t> places(static_cast<size_t>(experts));
+  std::iota(places.begin(), places.end(), int64_t{0});
+  const ValueId first = n.b("slice", {top.index, n.b.ints({0}), n.b.ints({1}), n.b.ints({1})});
+  const ValueId others = n.b("ne", {n.b("unsqueeze", {first, n.b.ints({2})}), n.b.ints(places)});
+  const ValueId any = n.b.constant(Tensor::of<bool>(Shape{2, 1}, {true, false}));
+  const ValueId counts = n.b("and", {near, n.b("or", {others, any})});
+  ReduceAttrs sum;
+  sum.keepdims = false;
+  const ValueId parts = n.b("select", {counts, n.b("exp", {n.b("neg", {below})}), number(0)});
+  return {top.index, n.b("div", {number(1), n.b("sum_reduce", {parts, n.b.ints({2})}, sum)})};
 }
 
 bool of_halves(const NodeImport& n, size_t i) {
@@ -219,11 +240,13 @@ class Experts {
   ValueId index_;
 };
 
+bool mixes_sparsely(const NodeImport& n) { return n.integer("use_sparse_mixer", 0) != 0; }
+
 /// How many experts each token has.
 Result<int64_t> chosen(const NodeImport& n, int64_t experts) {
   const int64_t k = n.integer("k", 1);
   if (k < 1 || k > experts) return n.error(fmt::format("k is {}; needed 1 to {}, the number of experts", k, experts));
-  if (n.integer("use_sparse_mixer", 0)) return lacks(n, "use_sparse_mixer");
+  if (mixes_sparsely(n) && k != 2) return n.error(fmt::format("k is {}; needed 2 with use_sparse_mixer", k));
   return k;
 }
 
@@ -234,8 +257,9 @@ Result<Quirked> mixture(NodeImport& n) {
   Experts experts(n, 8);
   NNEX_TRY(experts.layers({kW1, kB1}, {kW2, kB2}, {kW3, kB3}));
   NNEX_ASSIGN(const int64_t k, chosen(n, experts.count()));
-  Routing by = largest(n, n.b("softmax", {wide(n, kRouter)}), k);
-  if (n.integer("normalize_routing_weights", 0)) by.weight = over_sum(n, by.weight);
+  const ValueId scores = wide(n, kRouter);
+  Routing by = mixes_sparsely(n) ? sparse_mixer(n, scores, experts.count()) : largest(n, n.b("softmax", {scores}), k);
+  if (!mixes_sparsely(n) && n.integer("normalize_routing_weights", 0)) by.weight = over_sum(n, by.weight);
   NNEX_ASSIGN(const ValueId y, experts.run(by));
   n.bind(0, y);
   return Quirked::done;
@@ -251,11 +275,12 @@ Result<Quirked> mixture_of_codes(NodeImport& n) {
   Experts experts(n, bits);
   NNEX_TRY(experts.layers({kW1, kB1, kS1, kZ1}, {kW2, kB2, kS2, kZ2}, {kW3, kB3, kS3, kZ3}));
   NNEX_ASSIGN(const int64_t k, chosen(n, experts.count()));
-  Routing by = largest(n, wide(n, kRouter), k);
+  const ValueId scores = wide(n, kRouter);
+  Routing by = mixes_sparsely(n) ? sparse_mixer(n, scores, experts.count()) : largest(n, scores, k);
   if (n.has(kWeights)) {
     by.weight = n.b("gather_elements", {wide(n, kWeights), by.index}, GatherAttrs{-1});
     if (n.integer("normalize_routing_weights", 0)) by.weight = over_sum(n, by.weight);
-  } else {
+  } else if (!mixes_sparsely(n)) {
     by.weight = n.b("softmax", {by.weight});
   }
   NNEX_ASSIGN(const ValueId y, experts.run(by));
