@@ -202,7 +202,7 @@ void mixture_of_codes(Maker& m) {
   m.attribute("expert_weight_bits", bits);
   if (block > 0) m.attribute("block_size", block);
   const auto codes = [&](const Extents& shape) {  // small numbers, so that sums are no noise
-    return sized(m, m.whole(DType::u8, shape, bits == 4 ? 0 : 112, bits == 4 ? 255 : 144), 1);
+    return sized(m, m.whole(DType::u8, shape, bits == 4 ? 0 : 120, bits == 4 ? 255 : 136), 1);
   };
   const auto given = [&](const Extents& shape, Fill fill) { return sized(m, m.reals(type, shape, fill), 1); };
   const auto layer = [&](int64_t outputs, int64_t inputs) {
