@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/checked.h"
 #include "graph/infer.h"
 #include "ops/activation.h"
 #include "ops/gather.h"
