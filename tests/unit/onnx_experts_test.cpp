@@ -153,7 +153,7 @@ TEST(OnnxExperts, SaysWhatItLacks) {
   EXPECT_EQ(wrong(all(), "y = com.microsoft.MoE<use_sparse_mixer: int = 1>(x, r, a, p, b, q)", tokens()),
             "MoE: k is 1; needed 2 with use_sparse_mixer");
   EXPECT_EQ(wrong(all(), "y = com.microsoft.MoE<activation_type: string = \"tanh\">(x, r, a, p, b, q)", tokens()),
-            "MoE with activation 'tanh'");
+            "MoE: activation_type is 'tanh'; needed relu, gelu, silu, identity or swiglu");
   EXPECT_EQ(wrong(all(), "y = com.microsoft.MoE<activation_type: string = \"swiglu\">(x, r, a, p, b, q)", tokens()),
             "MoE: swiglu_fusion is 0, and fc3 is absent");
   EXPECT_EQ(wrong(all(), "y = com.microsoft.MoE(x, r, a, p, p, q)", tokens()),

@@ -111,7 +111,7 @@ class Experts {
   /// Halves are rounded once, at the end.
   Result<ValueId> run(const Routing& by) {
     index_ = by.index;
-    const auto rank = n_.rank(0);
+    const auto rank = n_.rank(0).value_or(0);
     if (rank != 2 && rank != 3) return lacks(n_, "an input whose axes are not known to be 2 or 3");
     const ValueId tokens = rank == 2 ? n_.b("unsqueeze", {wide(n_, 0), n_.b.ints({1})})
                                      : n_.b("reshape", {wide(n_, 0), n_.b.ints({-1, 1, hidden_})});
@@ -209,7 +209,7 @@ class Experts {
     else if (activation_ == "silu")
       x = n_.b("silu", {x});
     else if (activation_ != "identity")
-      return lacks(n_, fmt::format("activation '{}'", activation_));
+      return n_.error(fmt::format("activation_type is '{}'; needed relu, gelu, silu, identity or swiglu", activation_));
     return gate.valid() ? n_.b("mul", {x, gate}) : x;
   }
 
