@@ -60,8 +60,8 @@ void IntJob<T>::run(const Parts::Range& r) const {
   if (scratch.unit != 0) loops.release_unit();
 }
 
-/// The sum of n bytes: eight at a time, in four sums of 16 bits that take 257 of them.
-uint32_t sum_of(const uint8_t* a, int64_t n) {
+/// The sum of n bytes, each with these bits turned: eight at a time, in four sums of 16 bits that take 257 of them.
+uint32_t sum_of(const uint8_t* a, int64_t n, uint64_t flip = 0) {
   constexpr uint64_t kEven = 0x00ff00ff00ff00ffU;
   constexpr int64_t kPiece = 128 * 8;
   uint32_t sum = 0;
@@ -71,11 +71,12 @@ uint32_t sum_of(const uint8_t* a, int64_t n) {
     for (const int64_t end = i + std::min(kPiece, (n - i) / 8 * 8); i < end; i += 8) {
       uint64_t eight;
       std::memcpy(&eight, a + i, sizeof eight);
+      eight ^= flip;
       lanes += (eight & kEven) + ((eight >> 8) & kEven);
     }
     for (; lanes; lanes >>= 16) sum += static_cast<uint32_t>(lanes & 0xffffU);
   }
-  for (; i < n; ++i) sum += a[i];
+  for (; i < n; ++i) sum += a[i] ^ static_cast<uint8_t>(flip);
   return sum;
 }
 
@@ -179,54 +180,70 @@ void multiply(void (*tile)(const simd::IntTile<T>&), const simd::Loops& loops, T
   team.run(parts.count(), [&](int64_t part) { job.run(parts.range(part)); });
 }
 
-/// Four signed bytes' sum.
-int32_t sum_of_four(uint32_t four) {
-  const uint32_t moved = four ^ 0x80808080U;  // up by 128 each
-  const uint32_t pairs = (moved & 0x00ff00ffU) + ((moved >> 8) & 0x00ff00ffU);
-  return static_cast<int32_t>((pairs + (pairs >> 16)) & 0xffffU) - 4 * 128;
+constexpr int64_t kPackDepth = 512;  // a panel's columns of it stay in the first level cache
+
+/// Values [k0, k0 + n) of column j as int8, side by side; returns their sum.
+int32_t gather_column(const ByteColumns& from, int64_t j, int64_t k0, int64_t n, int8_t* to) {
+  const auto flip = static_cast<uint8_t>(from.is_signed ? 0 : 0x80);
+  const int64_t stride = from.row_stride, length = from.run, run_stride = from.run_stride;  // `to` may alias all else
+  const std::byte* run = from.b + j * from.column_stride + k0 / length * run_stride;
+  int64_t in_run = k0 % length;
+  for (int64_t done = 0; done < n; in_run = 0, run += run_stride) {
+    const std::byte* const at = run + in_run * stride;
+    const int64_t count = std::min(length - in_run, n - done);
+    int64_t i = 0;
+    if (stride == 1) {
+      for (; i + 8 <= count; i += 8) {
+        uint64_t eight;
+        std::memcpy(&eight, at + i, sizeof eight);
+        eight ^= flip * 0x0101010101010101U;
+        std::memcpy(to + done + i, &eight, sizeof eight);
+      }
+    } else {
+      for (; i + 4 <= count; i += 4) {
+        const std::byte* const four = at + i * stride;
+        const auto byte = [&](int64_t g) { return static_cast<uint32_t>(four[g * stride]) << (8 * g); };
+        const uint32_t together = (byte(0) | byte(1) | byte(2) | byte(3)) ^ flip * 0x01010101U;
+        std::memcpy(to + done + i, &together, sizeof together);
+      }
+    }
+    for (; i < count; ++i) to[done + i] = static_cast<int8_t>(static_cast<uint8_t>(at[i * stride]) ^ flip);
+    done += count;
+  }
+  constexpr uint64_t kUp = 0x8080808080808080U;  // to bytes without sign, 128 more each
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(to);
+  return static_cast<int32_t>(sum_of(bytes, n, kUp) - 128U * static_cast<uint32_t>(n));
 }
 
-/// Column j in groups of k, `step` bytes from group to group; returns the sum of its values.
-template <int kGroup>
-int32_t pack_column(const ByteColumns& from, int64_t k, int64_t j, int8_t* to, int64_t step) {
-  if (k == 0) return 0;  // there may be no bytes at all
-  const auto flip = static_cast<uint8_t>(from.is_signed ? 0 : 0x80);
-  const int64_t stride = from.row_stride;
-  uint32_t sum = 0;  // wraps as the products do
-  int64_t done = 0, in_run = 0;
-  const std::byte* run = from.b + j * from.column_stride;
-  const std::byte* at = run;
-  const auto byte = [&](int64_t i) { return static_cast<uint32_t>(at[i * stride]); };
-  while (done < k) {
-    if (k - done >= 4 && from.run - in_run >= 4) {
-      uint32_t four;
-      if (stride == 1) {
-        std::memcpy(&four, at, 4);
-      } else {
-        four = byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24;
-      }
-      four ^= flip * 0x01010101U;
-      const uint32_t upper = four >> 16;
-      std::memcpy(to, &four, kGroup);
-      if (kGroup == 2) std::memcpy(to + step, &upper, 2);
-      sum += static_cast<uint32_t>(sum_of_four(four));
-      at += 4 * stride, in_run += 4;
-      if (in_run == from.run) in_run = 0, at = run += from.run_stride;
-      to += step * (4 / kGroup), done += 4;
-      continue;
+/// Columns [first, first + count) of a panel, `width` of them, and their sums.
+void pack_panel(const simd::Loops& loops, const IntColumns& columns, const ByteColumns& from, int64_t first,
+                int64_t count, int64_t width, int8_t* to, int32_t* sums) {
+  alignas(64) int8_t values[simd::kMaxTileColumns * kPackDepth];
+  const auto turn = [&](const auto& transpose, auto group, int64_t k0, int64_t groups) {
+    using Group = decltype(group);
+    transpose(reinterpret_cast<const Group*>(values), kPackDepth / sizeof(Group),
+              reinterpret_cast<Group*>(to + k0 * width), static_cast<size_t>(width), static_cast<size_t>(count),
+              static_cast<size_t>(groups));
+  };
+  const auto piece = [&](int64_t k0, int64_t n) {
+    const int64_t groups = ceil_div(n, columns.group);
+    for (int64_t j = 0; j < count; ++j) {
+      int8_t* const column = values + j * kPackDepth;
+      const auto sum = static_cast<uint32_t>(gather_column(from, first + j, k0, n, column));
+      sums[j] = static_cast<int32_t>(static_cast<uint32_t>(sums[j]) + sum);  // wraps as the products do
+      std::fill(column + n, column + groups * columns.group, int8_t{0});
     }
-    const int count = static_cast<int>(std::min<int64_t>(kGroup, k - done));
-    int8_t values[kGroup] = {};
-    for (int g = 0; g < count; ++g) {
-      values[g] = static_cast<int8_t>(static_cast<uint8_t>(*at) ^ flip);
-      sum += static_cast<uint32_t>(int32_t{values[g]});
-      at += stride;
-      if (++in_run == from.run) in_run = 0, at = run += from.run_stride;
-    }
-    std::memcpy(to, values, kGroup);
-    to += step, done += count;
-  }
-  return static_cast<int32_t>(sum);
+    if (columns.group == 4)
+      turn(loops.transpose_u32, uint32_t{}, k0, groups);
+    else
+      turn(loops.transpose_u16, uint16_t{}, k0, groups);
+  };
+  std::fill_n(sums, count, 0);
+  // The runs of a window's places lie in one another: a part of them all is taken while it is in the cache.
+  const int64_t run = from.run < columns.k && from.run % columns.group == 0 ? from.run : columns.k;
+  const int64_t depth = from.row_stride == 1 ? kPackDepth : kPackDepth / 4;
+  for (int64_t in_run = 0; in_run < run; in_run += depth)
+    for (int64_t k0 = in_run; k0 < columns.k; k0 += run) piece(k0, std::min(depth, run - in_run));
 }
 
 }  // namespace
@@ -277,10 +294,8 @@ bool pack_panels(const simd::Loops& loops, Team& team, int64_t k, int64_t n, con
     const int64_t first = panel * columns.shape.columns, count = columns.columns_of(panel),
                   width = columns.width(panel);
     auto* const to = reinterpret_cast<int8_t*>(packed + columns.panel_offset(panel));
-    if (width > count || columns.padded_k() > k) std::memset(to, 0, static_cast<size_t>(width * columns.padded_k()));
-    for (int64_t j = 0; j < count; ++j)
-      sums[first + j] = columns.group == 4 ? pack_column<4>(from, k, first + j, to + j * 4, width * 4)
-                                           : pack_column<2>(from, k, first + j, to + j * 2, width * 2);
+    if (width > count) std::memset(to, 0, static_cast<size_t>(width * columns.padded_k()));
+    pack_panel(loops, columns, from, first, count, width, to, sums + first);
     if (columns.tiles == IntTiles::pairs && !pairs_fit(to, width * columns.padded_k())) fit = false;
   });
   return fit;
