@@ -8,6 +8,7 @@
 
 #include "kernels/conv/line-inl.h"
 #include "kernels/simd/builds.h"
+#include "kernels/simd/plain-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nnex::kernels::simd::HWY_NAMESPACE {

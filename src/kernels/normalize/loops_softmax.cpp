@@ -5,6 +5,7 @@
 
 #include "kernels/simd/builds.h"
 #include "kernels/simd/math-inl.h"
+#include "kernels/simd/plain-inl.h"
 #include "kernels/simd/rows-inl.h"
 #include "kernels/simd/unary-inl.h"
 

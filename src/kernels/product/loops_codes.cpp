@@ -29,7 +29,13 @@ struct Codebook {
   }
 
   /// The numbers of the codes in the last four bits.
-  HWY_INLINE CodeVector of(hn::Vec<CodeBits> words) const { return among<0, kBooks>(words); }
+  HWY_INLINE CodeVector of(hn::Vec<CodeBits> words) const {
+#if HWY_TARGET == HWY_SCALAR
+    return part[hn::GetLane(words) & 15];
+#else
+    return among<0, kBooks>(words);
+#endif
+  }
 
  private:
   /// log2 of a power of two.

@@ -6,6 +6,7 @@
 
 #include "kernels/simd/builds.h"
 #include "kernels/simd/map-inl.h"
+#include "kernels/simd/plain-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nnex::kernels::simd::HWY_NAMESPACE {

@@ -5,6 +5,7 @@
 
 #include "kernels/reduce/fold-inl.h"
 #include "kernels/simd/builds.h"
+#include "kernels/simd/plain-inl.h"
 #include "kernels/simd/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
