@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #pragma GCC visibility push(default)
@@ -48,9 +47,15 @@ std::string with_remedies(std::string sentence, const std::vector<Remedy>& remed
 class [[nodiscard]] Error {
  public:
   Error(Code code, std::string message);
-  Error(Error&& other) noexcept;
-  Error& operator=(Error&& other) noexcept;
-  ~Error();
+  Error(Error&& other) noexcept : body_(std::exchange(other.body_, nullptr)) {}
+  Error& operator=(Error&& other) noexcept {
+    Error taken(std::move(other));
+    std::swap(body_, taken.body_);
+    return *this;
+  }
+  ~Error() {
+    if (body_) release(body_);
+  }
 
   Code code() const;
   /// The sentence alone: what was found, what was needed.
@@ -76,14 +81,12 @@ class [[nodiscard]] Error {
   std::string text(OptionWords words = option_words) const;
 
  private:
-  struct Body {
-    Code code;
-    std::string message, where;
-    std::vector<std::string> tasks;
-    std::vector<Remedy> remedies;
-  };
+  friend class Status;
+  struct Body;
+  Error() noexcept = default;  // none
   Body& body() const;
-  std::unique_ptr<Body> body_;
+  static void release(Body* body) noexcept;
+  Body* body_ = nullptr;
 };
 
 /// End the program (std::abort) with a sentence on standard error: the caller took what is not there.
@@ -95,21 +98,40 @@ class [[nodiscard]] Error {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit on purpose
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
+  Result(T value) : ok_(true), value_(std::move(value)) {}       // NOLINT: implicit on purpose
+  Result(Error error) : ok_(false), error_(std::move(error)) {}  // NOLINT
   template <class U>
   requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::remove_cvref_t<U>, Result> &&
            !std::is_same_v<std::remove_cvref_t<U>, T> && !std::is_same_v<std::remove_cvref_t<U>, Error>)
       Result(U&& value)
-      : state_(std::in_place_index<0>, T(std::forward<U>(value))) {}  // NOLINT
+      : ok_(true), value_(std::forward<U>(value)) {}  // NOLINT
+  Result(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T>) : ok_(other.ok_) {
+    if (ok_)
+      std::construct_at(&value_, std::move(other.value_));
+    else
+      std::construct_at(&error_, std::move(other.error_));
+  }
+  Result& operator=(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T>) {
+    if (this != &other) {
+      std::destroy_at(this);
+      std::construct_at(this, std::move(other));
+    }
+    return *this;
+  }
+  ~Result() {
+    if (ok_)
+      value_.~T();
+    else
+      error_.~Error();
+  }
 
-  bool ok() const { return state_.index() == 0; }
+  bool ok() const { return ok_; }
   explicit operator bool() const { return ok(); }
 
   /// The value, which must be there: else the program ends, naming the error.
-  T& value() & { return need_value(), *std::get_if<0>(&state_); }
-  const T& value() const& { return need_value(), *std::get_if<0>(&state_); }
-  T&& value() && { return need_value(), std::move(*std::get_if<0>(&state_)); }
+  T& value() & { return need_value(), value_; }
+  const T& value() const& { return need_value(), value_; }
+  T&& value() && { return need_value(), std::move(value_); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
@@ -118,41 +140,45 @@ class [[nodiscard]] Result {
   T value_or(T other) && { return ok() ? std::move(*this).value() : std::move(other); }
 
   /// The error, which must be there: else the program ends.
-  Error& error() & { return need_error(), *std::get_if<1>(&state_); }
-  const Error& error() const& { return need_error(), *std::get_if<1>(&state_); }
-  Error&& error() && { return need_error(), std::move(*std::get_if<1>(&state_)); }
+  Error& error() & { return need_error(), error_; }
+  const Error& error() const& { return need_error(), error_; }
+  Error&& error() && { return need_error(), std::move(error_); }
 
  private:
   void need_value() const {
     if (!ok()) [[unlikely]]
-      no_value(*std::get_if<1>(&state_));
+      no_value(error_);
   }
   void need_error() const {
     if (ok()) [[unlikely]]
       no_error();
   }
-  std::variant<T, Error> state_;
+  bool ok_;
+  union {
+    T value_;
+    Error error_;
+  };
 };
 
 /// Success, or an Error.
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(Error error) : error_(std::make_unique<Error>(std::move(error))) {}  // NOLINT: implicit on purpose
+  Status(Error error) noexcept : error_(std::move(error)) {}  // NOLINT: implicit on purpose
 
-  bool ok() const { return !error_; }
+  bool ok() const { return !error_.body_; }
   explicit operator bool() const { return ok(); }
   /// The error, which must be there: else the program ends.
-  Error& error() & { return need_error(), *error_; }
-  const Error& error() const& { return need_error(), *error_; }
-  Error&& error() && { return need_error(), std::move(*error_); }
+  Error& error() & { return need_error(), error_; }
+  const Error& error() const& { return need_error(), error_; }
+  Error&& error() && { return need_error(), std::move(error_); }
 
  private:
   void need_error() const {
     if (ok()) [[unlikely]]
       no_error();
   }
-  std::unique_ptr<Error> error_;
+  Error error_;
 };
 
 }  // namespace nnex

@@ -1,6 +1,5 @@
 #include "nnex/check.h"
-
-#include <fmt/format.h>
+#include "base/failure.h"
 
 #include "api/certificate.h"
 #include "api/formats.h"
@@ -199,7 +198,7 @@ class Check {
   void find_missing() {
     for (const Missing& m : missing_operators(*graph_))
       if (!onnx_ || !onnx_->broken.at(m.place))  // that ONNX has none of this name is told
-        faults_.add(Error(Code::unsupported, fmt::format("operator {} is missing", m.text())));
+        faults_.add(failure(Code::unsupported, "operator {} is missing", m.text()));
   }
 
   const Recognised& model_;

@@ -1,4 +1,5 @@
 #include "nnex/compare.h"
+#include "base/failure.h"
 
 #include <fmt/format.h>
 
@@ -263,11 +264,10 @@ Status check_arguments(const InputsOf& inputs, const CompareOptions& options) {
   NNEX_TRY(check_options(options.session));
   NNEX_TRY(check_tolerance(options.tolerance));
   if (options.held_bytes < 0)
-    return Error(Code::invalid_argument,
-                 fmt::format("option 'held_bytes': found {}; needed 0 or more", options.held_bytes));
+    return failure(Code::invalid_argument, "option 'held_bytes': found {}; needed 0 or more", options.held_bytes);
   if (options.isolate.empty() || has_ending(options.isolate, ".onnx")) return {};
-  return Error(Code::invalid_argument,
-               fmt::format("'{}': nodes that differ are written to a name that ends in .onnx", options.isolate));
+  return failure(Code::invalid_argument, "'{}': nodes that differ are written to a name that ends in .onnx",
+                 options.isolate);
 }
 
 }  // namespace

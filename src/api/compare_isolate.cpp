@@ -8,6 +8,7 @@
 #include "api/compare_layers.h"
 #include "api/graph_impl.h"
 #include "api/subgraph.h"
+#include "base/failure.h"
 #include "base/try.h"
 #include "nnex/load.h"
 #include "nnex/save.h"
@@ -58,8 +59,7 @@ Result<Value> answer_of(const std::string& path, const std::map<std::string, Val
   for (const PortInfo& port : model.inputs()) {
     const auto it = inputs.find(port.name);
     if (it == inputs.end())
-      return Error(Code::internal,
-                   fmt::format("'{}' was written with an input '{}' beside those that were cut", path, port.name));
+      return failure(Code::internal, "'{}' was written with an input '{}' beside those that were cut", path, port.name);
     given.push_back(it->second);
   }
   NNEX_ASSIGN(auto out, model.session(options.session).run(given, options.run));
@@ -109,8 +109,7 @@ class Isolation {
     std::vector<NamedTensor> tensors;
     for (size_t i = 0; i < names.size(); ++i) {
       if (!contents[i].tensor())
-        return Error(Code::unsupported,
-                     fmt::format("'{}' is a {}; only tensors can be saved", names[i], contents[i].text()));
+        return failure(Code::unsupported, "'{}' is a {}; only tensors can be saved", names[i], contents[i].text());
       tensors.push_back({names[i], *contents[i].tensor()});
     }
     const std::string path = beside(options_.isolate, ".inputs.npz");
@@ -131,7 +130,7 @@ class Isolation {
       const std::vector<std::string> wanted = {output};
       NNEX_ASSIGN(auto answers, others_->run(out.model, inputs, wanted));
       const auto it = answers.find(output);
-      if (it == answers.end()) return Error(Code::fault, fmt::format("no tensor '{}' came back", output));
+      if (it == answers.end()) return failure(Code::fault, "no tensor '{}' came back", output);
       y = it->second;
     } else {
       out.note = "stored tensors cannot be computed anew: the sub-model was not run against them";

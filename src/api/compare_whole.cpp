@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/failure.h"
 #include "base/joined.h"
 #include "base/try.h"
 #include "nnex/elements.h"
@@ -77,9 +78,8 @@ Result<std::vector<Value>> inputs_for(const WholeRun& a, const std::vector<PortI
   for (size_t j = 0; j < b.size(); ++j)
     if (!given[j]) needed.push_back(fmt::format("'{}' ({})", b[j].name, b[j].type));
   if (needed.empty()) return out;
-  return Error(Code::invalid_argument,
-               fmt::format("the second model's inputs {} correspond to none of the first, which takes {}",
-                           joined(needed, ", "), joined(found, ", ")));
+  return failure(Code::invalid_argument, "the second model's inputs {} correspond to none of the first, which takes {}",
+                 joined(needed, ", "), joined(found, ", "));
 }
 
 std::map<std::string, Value> inputs_by_name(const WholeRun& a) {

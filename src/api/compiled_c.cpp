@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/failure.h"
 #include "base/mapped_file.h"
 #include "base/system_text.h"
 #include "base/try.h"
@@ -52,8 +53,7 @@ Result<int> run_quietly(const std::vector<std::string>& words, const std::string
   argv.push_back(nullptr);
   pid_t pid = 0;
   if (const int error = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ))
-    return Error(Code::unsupported,
-                 fmt::format("'{}' cannot be started: {}; {}", words[0], std::strerror(error), kCompilerUse))
+    return failure(Code::unsupported, "'{}' cannot be started: {}; {}", words[0], std::strerror(error), kCompilerUse)
         .helped_by(unproven());
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
@@ -103,7 +103,7 @@ class CompiledC : public WrittenModel {
     NNEX_ASSIGN(Tensor arena, Tensor::make(DType::u8, {arena_bytes_}));
     std::memset(arena.mutable_data(), 0xA5, static_cast<size_t>(arena_bytes_));  // it needs no content
     if (const int fault = run_(in.data(), out.data(), arena.mutable_data()))
-      return Error(Code::fault, fmt::format("the compiled network returns {}", fault));
+      return failure(Code::fault, "the compiled network returns {}", fault);
     return std::vector<Value>(made.begin(), made.end());
   }
 
@@ -142,11 +142,10 @@ Result<std::unique_ptr<WrittenModel>> compile_c(const c_format::Written& model, 
   }
   std::unique_ptr<void, Closer> loaded(::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (!loaded)
-    return Error(Code::unsupported,
-                 fmt::format("what was compiled cannot be loaded: {}; {}", ::dlerror(), kCompilerUse))
+    return failure(Code::unsupported, "what was compiled cannot be loaded: {}; {}", ::dlerror(), kCompilerUse)
         .helped_by(unproven());
   const auto run = reinterpret_cast<CompiledC::Run>(::dlsym(loaded.get(), (model.name + "_run").c_str()));
-  if (!run) return Error(Code::internal, fmt::format("what was compiled has no '{}_run'", model.name));
+  if (!run) return failure(Code::internal, "what was compiled has no '{}_run'", model.name);
   return std::unique_ptr<WrittenModel>(std::make_unique<CompiledC>(std::move(loaded), run, model));
 }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/failure.h"
 #include "base/try.h"
 #include "nnex/elements.h"
 
@@ -201,8 +202,7 @@ Result<Shape> shape_for(const PortInfo& port, int64_t rows, int64_t columns) {
   if (rank == 2 || (rank == 1 && rows != 1 && columns != 1)) return Shape{rows, columns};
   if (rank == 1) return Shape{rows * columns};
   if (const auto shape = filled(port, rows * columns)) return *shape;
-  return Error(Code::invalid_argument,
-               fmt::format("found {} rows of {} numbers, which do not fill {}", rows, columns, port.type));
+  return failure(Code::invalid_argument, "found {} rows of {} numbers, which do not fill {}", rows, columns, port.type);
 }
 
 Error longer(const Line& line, size_t found, size_t needed) {
@@ -253,7 +253,7 @@ Result<Tensor> read_csv(std::string_view text, const PortInfo& port, bool cast) 
 Result<std::string> csv_text(const Tensor& t) {
   if (is_complex(t.dtype())) return Error(Code::unsupported, "CSV has no complex numbers; .npy has");
   if (t.count() == 0)
-    return Error(Code::unsupported, fmt::format("a table has rows; found {}{}", name(t.dtype()), t.shape().text()));
+    return failure(Code::unsupported, "a table has rows; found {}{}", name(t.dtype()), t.shape().text());
   const int64_t columns = t.shape().rank() < 2 ? 1 : t.shape()[t.shape().rank() - 1];
   std::string out;
   for (int64_t i = 0; i < t.count(); ++i) {
@@ -262,7 +262,7 @@ Result<std::string> csv_text(const Tensor& t) {
     } else {
       const std::string& text = t.strings()[static_cast<size_t>(i)];
       if (text.find_first_of("\r\n") != std::string::npos)
-        return Error(Code::unsupported, fmt::format("CSV has no text of several lines: found element {}", i));
+        return failure(Code::unsupported, "CSV has no text of several lines: found element {}", i);
       out += '"';
       for (const char c : text) out.append(c == '"' ? 2 : 1, c);
       out += '"';

@@ -1,6 +1,5 @@
 #include "nnex/cvm.h"
-
-#include <fmt/format.h>
+#include "base/failure.h"
 
 #include <algorithm>
 #include <cstring>
@@ -25,7 +24,7 @@ Result<Tensor> as_int32(const Tensor& t) {
   if (t.dtype() == DType::i32 || !is_int(t.dtype())) return t;
   for (int64_t i = 0; i < t.count(); ++i)
     if (const int64_t x = int_at(t, i); x < INT32_MIN || x > INT32_MAX)
-      return Error(Code::invalid_model, fmt::format("a head has an element of {}; needed 32 bits", x));
+      return failure(Code::invalid_model, "a head has an element of {}; needed 32 bits", x);
   return convert(t, DType::i32);
 }
 
@@ -68,13 +67,13 @@ Result<Value> cvm_input(const Model& model, std::string_view bytes) {
   NNEX_ASSIGN(const CvmProvenance info, info_of(model));
   const PortInfo& port = model.inputs()[0];
   if (!is_int(port.dtype) || std::any_of(port.extents.begin(), port.extents.end(), [](int64_t e) { return e < 0; }))
-    return Error(Code::invalid_argument, fmt::format("the input is {}; needed integers of known extents", port.type));
+    return failure(Code::invalid_argument, "the input is {}; needed integers of known extents", port.type);
   NNEX_ASSIGN(Tensor t, Tensor::make(DType::i32, Shape(port.extents)));
   const auto width = static_cast<size_t>(info.input_width());
   auto x = t.mutable_as<int32_t>();
   if (bytes.size() != x.size() * width)
-    return Error(Code::invalid_argument, fmt::format("found {} bytes; needed {}, {} for each of {} elements",
-                                                     bytes.size(), x.size() * width, width, x.size()));
+    return failure(Code::invalid_argument, "found {} bytes; needed {}, {} for each of {} elements", bytes.size(),
+                   x.size() * width, width, x.size());
   for (size_t i = 0; i < x.size(); ++i) {
     if (width == 1)
       x[i] = static_cast<int8_t>(bytes[i]);
@@ -89,8 +88,7 @@ Result<std::string> cvm_output_bytes(const Model& model, std::span<const Value> 
   return guarded([&]() -> Result<std::string> {
     NNEX_ASSIGN(const CvmProvenance info, info_of(model));
     if (outputs.empty())
-      return Error(Code::invalid_argument,
-                   fmt::format("found no outputs; needed those of a run, {}", model.outputs().size()));
+      return failure(Code::invalid_argument, "found no outputs; needed those of a run, {}", model.outputs().size());
     std::vector<Tensor> heads;
     for (const Value& v : outputs) {
       if (!v.tensor()) continue;

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "api/tolerance.h"
+#include "base/failure.h"
 #include "nnex/elements.h"
 
 namespace nnex {
@@ -245,7 +246,7 @@ std::string_view name(MatchedBy matched) {
 
 Status check_tolerance(const Tolerance& tolerance) {
   const auto wrong = [](const char* name, auto found) {
-    return Error(Code::invalid_argument, fmt::format("tolerance '{}': found {}; needed 0 or more", name, found));
+    return failure(Code::invalid_argument, "tolerance '{}': found {}; needed 0 or more", name, found);
   };
   if (tolerance.atol && !(*tolerance.atol >= 0)) return wrong("atol", *tolerance.atol);
   if (tolerance.rtol && !(*tolerance.rtol >= 0)) return wrong("rtol", *tolerance.rtol);

@@ -1,11 +1,10 @@
 // Edits of a whole network that change no operation of it: calls inlined, weights stored narrow, texts taken away.
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "api/graph_impl.h"
 #include "api/random_runs.h"
+#include "base/failure.h"
 #include "base/faults.h"
 #include "base/guarded.h"
 #include "base/try.h"
@@ -78,7 +77,7 @@ Result<NarrowReport> narrow_weights(Graph& graph, DType to, const RunOptions& ru
   return guarded([&]() -> Result<NarrowReport> {
     constexpr int64_t kFew = 64;  // elements: a cast more is not worth the bytes
     if (to != DType::f16 && to != DType::bf16)
-      return Error(Code::invalid_argument, fmt::format("weights as {}; needed f16 or bf16", name(to)));
+      return failure(Code::invalid_argument, "weights as {}; needed f16 or bf16", name(to));
     const ir::Graph& before = graph.impl().graph;
     ir::Graph work = before;
     NNEX_TRY(passes::inline_functions(work));

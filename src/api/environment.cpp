@@ -1,6 +1,5 @@
 #include "nnex/environment.h"
-
-#include <fmt/format.h>
+#include "base/failure.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -33,8 +32,8 @@ Status check_environment() {
   for (int i = 0; i < static_cast<int>(kernels::simd::Isa::count); ++i)
     known.push_back(kernels::simd::name(static_cast<kernels::simd::Isa>(i)));
   if (std::find(known.begin(), known.end(), wish) != known.end()) return {};
-  return Error(Code::invalid_argument,
-               fmt::format("environment variable NNEX_ISA is '{}'; needed one of {}", wish, joined(known, ", ")));
+  return failure(Code::invalid_argument, "environment variable NNEX_ISA is '{}'; needed one of {}", wish,
+                 joined(known, ", "));
 }
 
 struct MemoryLimit::Impl {

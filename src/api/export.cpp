@@ -1,10 +1,9 @@
 #include "api/export.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "api/quantize/nnef_codes.h"
+#include "base/failure.h"
 #include "base/faults.h"
 #include "base/try.h"
 #include "graph/infer.h"
@@ -110,9 +109,8 @@ Result<nnef_format::Written> to_nnef(ir::Graph& graph, const nnef_format::WriteO
 
 Result<onnx_format::Written> to_onnx(ir::Graph& graph, const onnx_format::WriteOptions& wanted) {
   if (wanted.opset < 0 || wanted.opset > onnx_format::kNewestOpset)
-    return Error(Code::invalid_argument,
-                 fmt::format("found opset {}; needed one up to {}, or 0 for the lowest that does", wanted.opset,
-                             onnx_format::kNewestOpset));
+    return failure(Code::invalid_argument, "found opset {}; needed one up to {}, or 0 for the lowest that does",
+                   wanted.opset, onnx_format::kNewestOpset);
   onnx_format::WriteOptions options = wanted;
   options.custom = false;
   NNEX_TRY(infer(graph));

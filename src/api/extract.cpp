@@ -7,6 +7,7 @@
 
 #include "api/graph_impl.h"
 #include "api/subgraph.h"
+#include "base/failure.h"
 #include "base/faults.h"
 #include "base/guarded.h"
 #include "base/joined.h"
@@ -46,7 +47,7 @@ Result<std::vector<ValueId>> values_named(const std::vector<std::string>& names,
     const auto it = tensors.find(name);
     if (it == tensors.end()) return no_such_tensor(name, tensors);
     if (std::find(out.begin(), out.end(), it->second) != out.end())
-      return Error(Code::invalid_argument, fmt::format("the tensor '{}' was named twice", name));
+      return failure(Code::invalid_argument, "the tensor '{}' was named twice", name);
     out.push_back(it->second);
   }
   return out;
@@ -91,17 +92,16 @@ std::vector<std::string> quoted(const ir::Graph& graph, const std::vector<ValueI
 
 Status check_cone(const ir::Graph& graph, const Cone& cone, const std::vector<ValueId>& from) {
   if (!from.empty() && !cone.inputs.empty())
-    return Error(Code::invalid_argument,
-                 fmt::format("the outputs need the inputs {} as well", joined(quoted(graph, cone.inputs), ", ")));
+    return failure(Code::invalid_argument, "the outputs need the inputs {} as well",
+                   joined(quoted(graph, cone.inputs), ", "));
   for (ValueId v : from)
     if (!cone.ends_met.count(v.n))
-      return Error(Code::invalid_argument,
-                   fmt::format("no output needs '{}', or only through another input", graph[v].name));
+      return failure(Code::invalid_argument, "no output needs '{}', or only through another input", graph[v].name);
   const auto& params = graph.inputs();
   for (size_t i = params.size() - graph.states.size(); i < params.size(); ++i)
     if (std::find(cone.inputs.begin(), cone.inputs.end(), params[i]) != cone.inputs.end())
-      return Error(Code::invalid_argument, fmt::format("the part reads the state '{}', which only the whole keeps",
-                                                       graph.states[i + graph.states.size() - params.size()].label));
+      return failure(Code::invalid_argument, "the part reads the state '{}', which only the whole keeps",
+                     graph.states[i + graph.states.size() - params.size()].label);
   return {};
 }
 
@@ -114,10 +114,10 @@ Result<Graph> extracted(const ir::Graph& graph, const std::vector<std::string>& 
     to.assign(graph.outputs().begin(), graph.outputs().end() - static_cast<ptrdiff_t>(graph.states.size()));
   for (ValueId v : to)
     if (!graph[v].producer.valid())
-      return Error(Code::invalid_argument, fmt::format("'{}' is no result of a node: nothing makes it", graph[v].name));
+      return failure(Code::invalid_argument, "'{}' is no result of a node: nothing makes it", graph[v].name);
   for (ValueId v : from)
     if (std::find(to.begin(), to.end(), v) != to.end())
-      return Error(Code::invalid_argument, fmt::format("'{}' is both an input and an output", graph[v].name));
+      return failure(Code::invalid_argument, "'{}' is both an input and an output", graph[v].name);
   const Cone cone = cone_of(graph, to, from);
   NNEX_TRY(check_cone(graph, cone, from));
   std::vector<ValueId> inputs = from;
@@ -175,9 +175,9 @@ Status rename(Graph& graph, const std::map<std::string, std::string>& all) {
     if (!names.count(name)) taken.insert(name);
   for (const auto& [from, to] : names) {
     if (!tensors.count(from)) return no_such_tensor(from, tensors);
-    if (to.empty()) return Error(Code::invalid_argument, fmt::format("'{}' needs a name that is not empty", from));
+    if (to.empty()) return failure(Code::invalid_argument, "'{}' needs a name that is not empty", from);
     if (!taken.insert(to).second)
-      return Error(Code::invalid_argument, fmt::format("'{}' cannot be called '{}': another tensor is", from, to));
+      return failure(Code::invalid_argument, "'{}' cannot be called '{}': another tensor is", from, to);
   }
   if (names.size() < all.size()) g = std::move(renamed);
   for (auto* docs : {&g.meta.value_docs, &g.meta.node_docs}) {

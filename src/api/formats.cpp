@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/failure.h"
 #include "nnex/file.h"
 #include "nnex/save.h"
 
@@ -28,9 +29,7 @@ std::string_view name(Format format) {
   return at < std::size(kNames) ? kNames[at] : "no format";
 }
 
-Error not_built(Format format) {
-  return Error(Code::unsupported, fmt::format("this build of nnex has no {}", name(format)));
-}
+Error not_built(Format format) { return failure(Code::unsupported, "this build of nnex has no {}", name(format)); }
 
 Format format_of(ModelFormat format) {
   switch (format) {
@@ -58,10 +57,10 @@ Result<Format> format_of_path(const std::string& path) {
   }
   const std::string ending = std::filesystem::path(path).extension().string();
   if (ending.find_first_not_of(".0123456789") == std::string::npos) return Format::nnef;
-  return Error(Code::invalid_argument,
-               fmt::format("'{}': the ending '{}' says no standard; known are {}; a name without one is a folder of "
-                           "NNEF",
-                           path, ending, known))
+  return failure(Code::invalid_argument,
+                 "'{}': the ending '{}' says no standard; known are {}; a name without one is a folder of "
+                 "NNEF",
+                 path, ending, known)
       .helped_by({"format", "nnef", "makes it one, too"});
 }
 

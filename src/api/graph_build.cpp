@@ -5,6 +5,7 @@
 
 #include "api/graph_checks.h"
 #include "api/graph_impl.h"
+#include "base/failure.h"
 #include "base/joined.h"
 #include "base/nearest.h"
 #include "graph/custom.h"
@@ -69,7 +70,7 @@ Status set_field(const OpDef& op, void* attrs, std::string_view name, const Attr
     if (field->required) return bad_argument("{}: attribute '{}' is required", op.name, name);
     const auto defaults = op.attrs.make();
     if (field->set(attrs, field->get(defaults.get()))) return {};
-    return Error(Code::internal, fmt::format("{}: attribute '{}' refuses its default", op.name, name));
+    return failure(Code::internal, "{}: attribute '{}' refuses its default", op.name, name);
   }
   const Tensor* t = std::get_if<Tensor>(&value);
   const DType* type = std::get_if<DType>(&value);

@@ -7,13 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/failure.h"
 #include "graph/graph.h"
 
 namespace nnex {
 
 template <class... A>
 Error bad_argument(fmt::format_string<A...> format, A&&... args) {
-  return Error(Code::invalid_argument, fmt::format(format, std::forward<A>(args)...));
+  return failure(Code::invalid_argument, format, std::forward<A>(args)...);
 }
 
 /// Whether the engine's id names what is there and reachable. Errors: invalid_argument.

@@ -1,4 +1,5 @@
 #include "nnex/input_file.h"
+#include "base/failure.h"
 
 #include <fmt/format.h>
 
@@ -45,12 +46,11 @@ Result<Tensor> read_dat(std::string_view bytes, const PortInfo& port) {
 Result<Tensor> read_raw(std::string_view bytes, const PortInfo& port) {
   const auto known = [](int64_t e) { return e >= 0; };
   if (port.dtype == DType::none || !port.known_rank || !std::all_of(port.extents.begin(), port.extents.end(), known))
-    return Error(Code::invalid_argument, fmt::format("bare bytes need an input of known extents; it is {}", port.type));
+    return failure(Code::invalid_argument, "bare bytes need an input of known extents; it is {}", port.type);
   const auto fill = [&](DType type) -> Result<Tensor> {
     NNEX_ASSIGN(Tensor t, Tensor::make(type, Shape(port.extents)));
     if (t.bytes() != static_cast<int64_t>(bytes.size()))
-      return Error(Code::unreadable,
-                   fmt::format("found {} bytes; needed {} for {}", bytes.size(), t.bytes(), port.type));
+      return failure(Code::unreadable, "found {} bytes; needed {} for {}", bytes.size(), t.bytes(), port.type);
     std::copy_n(bytes.data(), bytes.size(), reinterpret_cast<char*>(t.mutable_data()));
     return t;
   };
@@ -71,7 +71,7 @@ Result<Tensor> fitted(Tensor t, const PortInfo& port, bool cast) {
   const bool wider = (t.dtype() == DType::i8 && (port.dtype == DType::i32 || port.dtype == DType::i64)) ||
                      (t.dtype() == DType::i32 && port.dtype == DType::i64);
   if (wider || cast) return convert(t, port.dtype);
-  return Error(Code::invalid_argument, fmt::format("found {}; needed {}", Value(t).text(), port.type))
+  return failure(Code::invalid_argument, "found {}; needed {}", Value(t).text(), port.type)
       .helped_by({"cast", "true", "converts it"});
 }
 
@@ -109,8 +109,7 @@ Result<std::string> name_for(const PortInfo& port, const std::vector<std::string
   if (std::find(names.begin(), names.end(), port.name) != names.end()) return port.name;
   std::string found;
   for (const std::string& name : names) found += fmt::format(" '{}'", name);
-  return Error(Code::invalid_argument,
-               fmt::format("found arrays{}; needed '{}'", found.empty() ? " none" : found, port.name));
+  return failure(Code::invalid_argument, "found arrays{}; needed '{}'", found.empty() ? " none" : found, port.name);
 }
 
 /// The file of a folder that is for input `i`; nothing where none is.
@@ -250,7 +249,7 @@ Result<Value> InputFile::Impl::read(const PortInfo& port, const InputFileOptions
 Result<Value> InputFile::Impl::read(const PortInfo& port, const Type& type, const InputFileOptions& fit) const {
   if (!is_plain(type) && kind != InputKind::pb && kind != InputKind::json) {
     if (type.kind != Kind::optional || !type.element)
-      return Error(Code::invalid_argument, fmt::format("found a tensor; needed {}, as .pb or .json", port.type));
+      return failure(Code::invalid_argument, "found a tensor; needed {}, as .pb or .json", port.type);
     NNEX_ASSIGN(Value item, read(port_info(port.name, *type.element), *type.element, fit));
     return Value(Optional{std::make_shared<const Value>(std::move(item))});
   }
@@ -325,10 +324,9 @@ Result<std::map<std::string, Value>> InputFile::Impl::read_folder(const std::vec
     out.emplace(ports[i].name, std::move(v));
   }
   if (!out.empty() || ports.empty()) return out;
-  return Error(
-      Code::invalid_argument,
-      fmt::format("the folder has no input: neither input_0.pb nor '{}.npy' (.pb .dat .json .csv .wav .png .jpg)",
-                  ports[0].name));
+  return failure(Code::invalid_argument,
+                 "the folder has no input: neither input_0.pb nor '{}.npy' (.pb .dat .json .csv .wav .png .jpg)",
+                 ports[0].name);
 }
 
 Result<std::map<std::string, Value>> InputFile::Impl::read_all(const std::vector<PortInfo>& ports,

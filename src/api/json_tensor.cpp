@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/failure.h"
 #include "base/try.h"
 #include "tensor/convert.h"
 
@@ -33,7 +34,7 @@ Status flatten(const Json& j, std::vector<const Json*>& items, std::vector<int64
     items.push_back(&j);
     return {};
   }
-  if (depth >= kMaxAxes) return Error(Code::unreadable, fmt::format("lists are nested deeper than {}", kMaxAxes));
+  if (depth >= kMaxAxes) return failure(Code::unreadable, "lists are nested deeper than {}", kMaxAxes);
   const auto axis = static_cast<size_t>(depth);
   if (extents.size() == axis) extents.push_back(static_cast<int64_t>(j.size()));
   if (extents[axis] != static_cast<int64_t>(j.size())) return Error(Code::unreadable, "lists of different lengths");
@@ -42,8 +43,8 @@ Status flatten(const Json& j, std::vector<const Json*>& items, std::vector<int64
 }
 
 Error refused(const Json& item, std::string_view needed) {
-  return Error(Code::invalid_argument,
-               fmt::format("found {}; needed {}", item.dump(-1, ' ', false, Json::error_handler_t::replace), needed));
+  return failure(Code::invalid_argument, "found {}; needed {}",
+                 item.dump(-1, ' ', false, Json::error_handler_t::replace), needed);
 }
 
 Status set_real_item(Tensor& t, int64_t at, const Json& item) {
@@ -127,13 +128,11 @@ Result<Tensor> tensor_of(const Json& lists, DType wanted, bool cast) {
 Result<Json> lists_of(const Tensor& t) {
   if (is_complex(t.dtype())) return Error(Code::unsupported, "JSON has no complex numbers; save them as .npy");
   if (t.shape().rank() > kMaxAxes)
-    return Error(Code::unsupported,
-                 fmt::format("{} has more than {} axes; save it as .npy", Value(t).text(), kMaxAxes));
+    return failure(Code::unsupported, "{} has more than {} axes; save it as .npy", Value(t).text(), kMaxAxes);
   const auto empty = std::find(t.shape().begin(), t.shape().end(), 0);
   if (empty != t.shape().end() && empty + 1 != t.shape().end())
-    return Error(Code::unsupported,
-                 fmt::format("{}: nested lists end at the extent of 0 and lose those after it; save it as .npy",
-                             Value(t).text()));
+    return failure(Code::unsupported,
+                   "{}: nested lists end at the extent of 0 and lose those after it; save it as .npy", Value(t).text());
   return lists_from(t);
 }
 
@@ -166,7 +165,7 @@ Result<Value> map_of(const Json& json, const Type& type, bool cast) {
     const char* end = key.data() + key.size();
     const auto read = std::from_chars(key.data(), end, numbers.emplace_back());
     if (read.ec != std::errc() || read.ptr != end)
-      return Error(Code::invalid_argument, fmt::format("found the key '{}'; needed a whole number", key));
+      return failure(Code::invalid_argument, "found the key '{}'; needed a whole number", key);
   }
   const Shape count{static_cast<int64_t>(words.size())};
   m.keys = type.dtype == DType::str ? Tensor::of(count, words) : Tensor::of(count, numbers);
@@ -215,7 +214,7 @@ Result<Json> json_of(const Value& value) {
     return object;
   }
   if (const Optional* o = value.optional()) return o->item ? json_of(*o->item) : Result<Json>(Json());
-  return Error(Code::unsupported, fmt::format("JSON has no {}; save it as .pb", value.text()));
+  return failure(Code::unsupported, "JSON has no {}; save it as .pb", value.text());
 }
 
 }  // namespace nnex

@@ -7,6 +7,7 @@
 
 #include "api/graph_impl.h"
 #include "api/subgraph.h"
+#include "base/failure.h"
 #include "base/faults.h"
 #include "graph/infer.h"
 #include "nnex/load.h"
@@ -50,8 +51,8 @@ Result<LayerNetwork> LayerNetwork::of(ir::Graph graph, std::span<const Value> in
   for (const StateDef& state : out.graph.states) out.inputs.push_back(state.start);
   const auto& params = out.graph.inputs();
   if (out.inputs.size() != params.size())
-    return Error(Code::invalid_argument, fmt::format("found {} inputs; the model takes {}", inputs.size(),
-                                                     params.size() - out.graph.states.size()));
+    return failure(Code::invalid_argument, "found {} inputs; the model takes {}", inputs.size(),
+                   params.size() - out.graph.states.size());
   for (size_t i = 0; i < params.size(); ++i) out.graph.set_type(params[i], type_of(out.inputs[i]));
   Faults unknown;  // what cannot be inferred is known when it is made
   infer_types(out.graph, unknown);

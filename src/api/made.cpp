@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "api/formats.h"
+#include "base/failure.h"
 #include "base/try.h"
 #include "standards/nnef/model.h"
 #include "standards/onnx/import.h"
@@ -70,9 +71,8 @@ Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options,
     case Format::onnx: {
       if (!built(Format::onnx)) break;
       if (options.onnx.opset < 0)
-        return Error(
-            Code::invalid_argument,
-            fmt::format("option 'opset': found {}; needed 0 (the lowest that does) or more", options.onnx.opset));
+        return failure(Code::invalid_argument, "option 'opset': found {}; needed 0 (the lowest that does) or more",
+                       options.onnx.opset);
       onnx_format::WriteOptions wanted{options.name, options.custom, {}, options.onnx.opset};
       if (options.onnx.external_data || onnx_format::constant_bytes(*out.graph) > onnx_format::kMaxInline)
         wanted.external = file_name + ".data";
@@ -104,7 +104,7 @@ Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options,
     }
   }
   return format <= Format::c ? not_built(format)
-                             : Error(Code::invalid_argument, fmt::format("no format {}", static_cast<int>(format)));
+                             : failure(Code::invalid_argument, "no format {}", static_cast<int>(format));
 }
 
 Status can_say(ir::Graph graph, Format format) {
@@ -150,7 +150,7 @@ Result<std::vector<NamedBytes>> webnn_bytes(const ml::Program& program, WebnnFor
       out.push_back({file, ml::program_text(program, weights, beside)});
       break;
     default:
-      return Error(Code::invalid_argument, fmt::format("no form {} of WebNN", static_cast<int>(form)));
+      return failure(Code::invalid_argument, "no form {} of WebNN", static_cast<int>(form));
   }
   if (!weights.empty()) out.push_back({beside, weights.bytes()});
   return out;
@@ -169,7 +169,7 @@ Result<std::vector<NamedBytes>> nnef_bytes(const nnef_format::Written& model, Nn
       return out;
     }
   }
-  return Error(Code::invalid_argument, fmt::format("no packing {} of NNEF", static_cast<int>(packing)));
+  return failure(Code::invalid_argument, "no packing {} of NNEF", static_cast<int>(packing));
 }
 
 Result<std::vector<NamedBytes>> c_bytes(const c_format::Written& model, const std::string& file) {

@@ -1,8 +1,7 @@
 // The parts of Model that meet files and public graphs.
 
 #include "nnex/model.h"
-
-#include <fmt/format.h>
+#include "base/failure.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -80,8 +79,8 @@ Result<std::map<std::string, int64_t>> open_symbols(const ir::Graph& graph, cons
     if (fixed == then.symbols.end() || std::find(open.begin(), open.end(), name) != open.end())
       out.emplace(name, extent);
     else if (fixed->second != extent)
-      return Error(Code::invalid_argument, fmt::format("symbol '{}' was fixed as {} when the graph was read; found {}",
-                                                       name, fixed->second, extent));
+      return failure(Code::invalid_argument, "symbol '{}' was fixed as {} when the graph was read; found {}", name,
+                     fixed->second, extent);
   }
   return out;
 }

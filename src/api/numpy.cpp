@@ -10,6 +10,7 @@
 
 #include "api/zip.h"
 #include "base/byte_reader.h"
+#include "base/failure.h"
 #include "base/try.h"
 
 namespace nnex {
@@ -24,7 +25,7 @@ constexpr NpyType kNpy[] = {{"f8", DType::f64}, {"f4", DType::f32},  {"f2", DTyp
                             {"u4", DType::u32}, {"u2", DType::u16},  {"u1", DType::u8},  {"b1", DType::boolean},
                             {"c8", DType::c64}, {"c16", DType::c128}};
 
-Error broken(std::string_view what) { return Error(Code::unreadable, fmt::format("not a .npy file: {}", what)); }
+Error broken(std::string_view what) { return failure(Code::unreadable, "not a .npy file: {}", what); }
 
 /// A number of digits; nothing where it is none, or beyond int64.
 std::optional<int64_t> number_of(std::string_view digits) {
@@ -157,7 +158,7 @@ Error no_type(std::string_view descr) {
   const std::string_view what =
       descr.ends_with('O') ? "Python objects, which it is pickled for: save it as numbers (astype('f4')) or texts"
                            : "which nnex does not read: needed numbers, booleans or texts of fixed width";
-  return Error(Code::unreadable, fmt::format("a .npy file of element type '{}', {}", descr, what));
+  return failure(Code::unreadable, "a .npy file of element type '{}', {}", descr, what);
 }
 
 /// Numbers of big-endian bytes, each `width` of them, in this machine's order.
@@ -253,8 +254,8 @@ Result<std::string> npy_bytes(const Tensor& t, std::string_view name) {
   for (const NpyType& n : kNpy)
     if (n.type == t.dtype()) code = n.code;
   if (code.empty())
-    return Error(Code::unsupported, fmt::format("NumPy has no element type {}; save {} as .pb", nnex::name(t.dtype()),
-                                                name.empty() ? "it" : fmt::format("'{}'", name)));
+    return failure(Code::unsupported, "NumPy has no element type {}; save {} as .pb", nnex::name(t.dtype()),
+                   name.empty() ? "it" : fmt::format("'{}'", name));
   std::string shape;
   for (int64_t e : t.shape()) shape += fmt::format("{},", e);
   std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}",
@@ -272,8 +273,7 @@ Result<std::string> npy_bytes(const Tensor& t, std::string_view name) {
 Result<ContainerLimits> npz_limits(int64_t archive_limit, int64_t archive_ratio) {
   ContainerLimits limits;
   for (const auto& [name, found] : {std::pair("archive_limit", archive_limit), {"archive_ratio", archive_ratio}})
-    if (found < 0)
-      return Error(Code::invalid_argument, fmt::format("option '{}': found {}; needed 0 or more", name, found));
+    if (found < 0) return failure(Code::invalid_argument, "option '{}': found {}; needed 0 or more", name, found);
   if (archive_limit > 0) limits.bytes = static_cast<uint64_t>(archive_limit);
   if (archive_ratio > 0) limits.growth = static_cast<uint64_t>(archive_ratio);
   return limits;

@@ -1,8 +1,7 @@
 // The table as hosts see it.
 
 #include "nnex/operators.h"
-
-#include <fmt/format.h>
+#include "base/failure.h"
 
 #include <algorithm>
 
@@ -62,7 +61,7 @@ std::vector<std::string_view> operator_names() {
 
 Result<OperatorDef> find_operator(std::string_view name) {
   if (const OpDef* op = find_op(name)) return operator_def(*op);
-  return Error(Code::invalid_argument, fmt::format("no operator '{}'{}", name, did_you_mean(name, operator_names())));
+  return failure(Code::invalid_argument, "no operator '{}'{}", name, did_you_mean(name, operator_names()));
 }
 
 std::vector<OperatorDef> operators_called(std::string_view name) {

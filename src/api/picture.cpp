@@ -1,11 +1,10 @@
 #include "api/picture.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "base/failure.h"
 #include "base/try.h"
 #include "ops/picture.h"
 #include "tensor/convert.h"
@@ -45,8 +44,7 @@ struct Placed {
 };
 Result<Placed> placed(const PortInfo& port, const PictureOptions& picture, const Shape& found) {
   if (!port.known_rank || (port.extents.size() != 4 && port.extents.size() != 3))
-    return Error(Code::invalid_argument,
-                 fmt::format("a picture cannot fill {}; needed an input of 3 or 4 axes", port.type));
+    return failure(Code::invalid_argument, "a picture cannot fill {}; needed an input of 3 or 4 axes", port.type);
   std::vector<int64_t> e = port.extents;
   if (e.size() == 3) e.insert(e.begin(), 1);
   const auto channels = [](int64_t n) { return n == 1 || n == 3; };
@@ -56,24 +54,21 @@ Result<Placed> placed(const PortInfo& port, const PictureOptions& picture, const
   const int64_t c = e[p.channels_first ? 1 : 3];
   p.channels = c < 0 ? 3 : c;
   if (!channels(p.channels))
-    return Error(Code::invalid_argument,
-                 fmt::format("a picture has 1 or 3 channels; {} needs {}", port.type, p.channels));
+    return failure(Code::invalid_argument, "a picture has 1 or 3 channels; {} needs {}", port.type, p.channels);
   p.height = e[p.channels_first ? 2 : 1], p.width = e[p.channels_first ? 3 : 2];
   if (p.height < 0) p.height = found[0];
   if (p.width < 0) p.width = found[1];
-  if (p.height < 1 || p.width < 1)
-    return Error(Code::invalid_argument, fmt::format("a picture cannot fill {}", port.type));
+  if (p.height < 1 || p.width < 1) return failure(Code::invalid_argument, "a picture cannot fill {}", port.type);
   return p;
 }
 
 /// One number for each channel, or one for all.
 Status check_setting(const char* what, const std::vector<double>& numbers, int64_t channels) {
   if (numbers.size() > 1 && static_cast<int64_t>(numbers.size()) != channels)
-    return Error(Code::invalid_argument, fmt::format("found {} numbers of {}; needed 1, or {} for the input's channels",
-                                                     numbers.size(), what, channels));
+    return failure(Code::invalid_argument, "found {} numbers of {}; needed 1, or {} for the input's channels",
+                   numbers.size(), what, channels);
   for (const double x : numbers)
-    if (!std::isfinite(x))
-      return Error(Code::invalid_argument, fmt::format("found {} of {}; needed a number", x, what));
+    if (!std::isfinite(x)) return failure(Code::invalid_argument, "found {} of {}; needed a number", x, what);
   return {};
 }
 

@@ -7,6 +7,7 @@
 
 #include "api/compare_whole.h"
 #include "api/random_runs.h"
+#include "base/failure.h"
 #include "base/try.h"
 #include "nnex/load.h"
 #include "nnex/operators.h"
@@ -75,8 +76,8 @@ Status as_declared(const Model& model, const std::vector<Value>& results) {
     for (size_t i = 0; same && i < port.extents.size(); ++i)
       same = port.extents[i] < 0 || port.extents[i] == t->shape()[static_cast<int64_t>(i)];
     if (!same)
-      return Error(Code::invalid_argument, fmt::format("these inputs make output '{}' {}, which the model declares {}",
-                                                       port.name, results[o].text(), port.type));
+      return failure(Code::invalid_argument, "these inputs make output '{}' {}, which the model declares {}", port.name,
+                     results[o].text(), port.type);
   }
   return {};
 }

@@ -1,11 +1,10 @@
 #include "api/random_runs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <optional>
 
+#include "base/failure.h"
 #include "base/try.h"
 #include "nnex/elements.h"
 #include "run/compile.h"
@@ -36,8 +35,7 @@ bool has_open_extents(const std::vector<PortInfo>& ports) {
 
 Result<Tensor> made_input(const PortInfo& port, int64_t unknown, Numbers kind, Dice& dice) {
   if (port.dtype == DType::none || is_object(port.dtype) || is_complex(port.dtype) || !port.known_rank)
-    return Error(Code::unsupported,
-                 fmt::format("input '{}' is {}: no numbers can be made for it", port.name, port.type));
+    return failure(Code::unsupported, "input '{}' is {}: no numbers can be made for it", port.name, port.type);
   std::vector<int64_t> extents = port.extents;
   for (int64_t& e : extents)
     if (e < 0) e = unknown;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/built.h"
+#include "base/failure.h"
 #include "base/joined.h"
 #include "base/mapped_file.h"
 #include "base/try.h"
@@ -140,9 +141,9 @@ bool is_named_model(std::string_view name) {
 Result<std::string> only_of(const std::string& folder, std::vector<std::string> found) {
   std::sort(found.begin(), found.end());
   if (found.size() > 1)
-    return Error(Code::unreadable, fmt::format("'{}' holds {} models; name one of them: {}{}", folder, found.size(),
-                                               joined(std::span(found).first(std::min<size_t>(4, found.size())), ", "),
-                                               found.size() > 4 ? ", ..." : ""));
+    return failure(Code::unreadable, "'{}' holds {} models; name one of them: {}{}", folder, found.size(),
+                   joined(std::span(found).first(std::min<size_t>(4, found.size())), ", "),
+                   found.size() > 4 ? ", ..." : "");
   return found.empty() ? folder : found[0];
 }
 
@@ -164,7 +165,7 @@ class FileFinder {
 
   Status find() {
     out_.alone = names_.size() == 1;
-    if (names_.empty()) return Error(Code::unreadable, fmt::format("{} holds no files", source_.shown()));
+    if (names_.empty()) return failure(Code::unreadable, "{} holds no files", source_.shown());
     if (out_.alone) return file(names_[0]);
     if (files_.has("graph.nnef")) {
       out_.format = ModelFormat::nnef_folder;
@@ -194,7 +195,7 @@ class FileFinder {
   Status file(const std::string& name) {
     NNEX_ASSIGN(FileKind found, kind(name));
     const std::string shown = out_.alone ? source_.shown() : fmt::format("'{}'", files_.place(name));
-    if (found.format == ModelFormat::other) return Error(Code::unreadable, fmt::format("{} is {}", shown, found.what));
+    if (found.format == ModelFormat::other) return failure(Code::unreadable, "{} is {}", shown, found.what);
     out_.format = found.format;
     out_.main = name;
     if (found.format == ModelFormat::cvm_symbol) {
@@ -227,12 +228,12 @@ class FileFinder {
     if (!symbol.empty() || !params.empty()) return file(symbol.empty() ? params : symbol);
     if (!other.empty()) return file(other);
     const std::string hint = files_.elsewhere("graph.nnef");
-    return Error(Code::unreadable,
-                 fmt::format("none of the {} files of {} is a model; needed a name in .onnx, .webnn, .tar, .tgz, "
-                             ".tar.gz, graph.nnef, or symbol and params; found {}{}",
-                             names_.size(), source_.shown(),
-                             joined(std::span(names_).first(std::min<size_t>(4, names_.size())), ", "),
-                             hint.empty() ? "" : fmt::format("; there is '{}'", hint)));
+    return failure(Code::unreadable,
+                   "none of the {} files of {} is a model; needed a name in .onnx, .webnn, .tar, .tgz, "
+                   ".tar.gz, graph.nnef, or symbol and params; found {}{}",
+                   names_.size(), source_.shown(),
+                   joined(std::span(names_).first(std::min<size_t>(4, names_.size())), ", "),
+                   hint.empty() ? "" : fmt::format("; there is '{}'", hint));
   }
 
   const ModelSource& source_;
@@ -285,7 +286,7 @@ std::optional<Recognised> cvm_at(const std::string& path) {
 }  // namespace
 
 Result<Recognised> recognise(const std::string& path) {
-  if (!kOpensFiles) return Error(Code::unsupported, fmt::format("'{}': this build of nnex opens no files", path));
+  if (!kOpensFiles) return failure(Code::unsupported, "'{}': this build of nnex opens no files", path);
   std::error_code error;
   const bool is_file = fs::is_regular_file(path, error);
   if (auto model = is_file ? std::nullopt : cvm_at(path)) return *std::move(model);
@@ -294,13 +295,13 @@ Result<Recognised> recognise(const std::string& path) {
       return Recognised{ModelFormat::nnef_folder, path, {}, {}, nullptr, {}, false};
     NNEX_ASSIGN(const std::string only, only_model(path));
     if (only == path && is_named_model(fs::path(path).filename().string()))
-      return Error(Code::unreadable, fmt::format("'{}' is a folder, and holds no model", path));
+      return failure(Code::unreadable, "'{}' is a folder, and holds no model", path);
     if (only == path) return Recognised{ModelFormat::nnef_folder, path, {}, {}, nullptr, {}, false};
     return recognise(only);
   }
   NNEX_ASSIGN(const std::string begin, read_begin(path, kLookedAt));
   FileKind kind = kind_of(begin, path);
-  if (kind.format == ModelFormat::other) return Error(Code::unreadable, fmt::format("'{}' is {}", path, kind.what));
+  if (kind.format == ModelFormat::other) return failure(Code::unreadable, "'{}' is {}", path, kind.what);
   const bool half = kind.format == ModelFormat::cvm_symbol || kind.format == ModelFormat::cvm_params;
   if (auto model = is_file && half ? cvm_at(path) : std::nullopt) return *std::move(model);
   return Recognised{kind.format, path, {}, {}, nullptr, {}, false};

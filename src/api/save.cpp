@@ -1,4 +1,5 @@
 #include "nnex/save.h"
+#include "base/failure.h"
 
 #include <fmt/format.h>
 
@@ -57,14 +58,13 @@ std::string without_slash(std::string path, Format format) {
 Status check_folder(const std::string& path, Format format, Overwrite overwrite) {
   std::error_code error;
   if (!fs::exists(path, error)) return may_write(path, Existing::replace);
-  if (!fs::is_directory(path, error))
-    return Error(Code::invalid_argument, fmt::format("'{}' exists and is no folder", path));
+  if (!fs::is_directory(path, error)) return failure(Code::invalid_argument, "'{}' exists and is no folder", path);
   if (format == Format::cvm) {
     NNEX_TRY(may_write(path + "/symbol", existing_of(overwrite)));
     return may_write(path + "/params", existing_of(overwrite));
   }
   if (overwrite == Overwrite::refuse && !fs::is_empty(path, error))
-    return Error(Code::invalid_argument, fmt::format("folder '{}' is not empty", path))
+    return failure(Code::invalid_argument, "folder '{}' is not empty", path)
         .helped_by({"overwrite", "replace", "replaces the model's files in it"});
   return {};
 }
@@ -73,11 +73,11 @@ Status check_folder(const std::string& path, Format format, Overwrite overwrite)
 Status check_name(const std::string& path, Format format) {
   const auto ends_in = [&](std::string_view end) { return has_ending(path, end); };
   if (format == Format::webnn && !ends_in(".webnn") && !ends_in(".mjs") && !ends_in(".js"))
-    return Error(Code::invalid_argument, fmt::format("'{}': needed a name in .webnn, .mjs or .js", path));
+    return failure(Code::invalid_argument, "'{}': needed a name in .webnn, .mjs or .js", path);
   const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
   if (format == Format::c &&
       (!ends_in(".c") || name.find_first_of("\"\\\n") != std::string_view::npos))  // #include "NAME.h"
-    return Error(Code::invalid_argument, fmt::format("'{}': needed a name in .c, without quotes", path));
+    return failure(Code::invalid_argument, "'{}': needed a name in .c, without quotes", path);
   return {};
 }
 
@@ -201,7 +201,7 @@ Result<SaveReport> write(const Made& made, const std::string& path, const SaveOp
 }
 
 Result<Format> known(Format format) {
-  if (format > Format::c) return Error(Code::invalid_argument, fmt::format("no format {}", static_cast<int>(format)));
+  if (format > Format::c) return failure(Code::invalid_argument, "no format {}", static_cast<int>(format));
   return format;
 }
 
@@ -368,8 +368,8 @@ Result<Proof> proven_text(const ModelSource& source, const std::string& written,
   NNEX_ASSIGN(const std::string messages, onnx_format::parse_model_text(file.bytes()));
   NNEX_ASSIGN(const onnx_format::ModelText again, onnx_format::print_model_text(messages));
   if (!apart.same() || again.text != file.bytes())
-    return Error(Code::internal, fmt::format("the text is not read as what it was written from: {}",
-                                             apart.changed.empty() ? "it differs" : apart.changed[0].what));
+    return failure(Code::internal, "the text is not read as what it was written from: {}",
+                   apart.changed.empty() ? "it differs" : apart.changed[0].what);
   Proof proof;
   proof.identical = true;
   return proof;
@@ -407,12 +407,11 @@ Result<Proof> proven(const Made& made, const ModelSource& source, const std::str
   NNEX_ASSIGN(Proof proof, run_made(made, source, path, options));
   for (Probe& p : proof.probes) {
     if (p.counts && p.outcome == ProbeOutcome::differs && loses_nan(p))
-      return Error(Code::unsupported,
-                   fmt::format("{} computes NaN, which its operations in {} would make other numbers of: {}",
-                               source.shown(), name(made.format), disagreement(p)));
+      return failure(Code::unsupported, "{} computes NaN, which its operations in {} would make other numbers of: {}",
+                     source.shown(), name(made.format), disagreement(p));
     if (p.counts && p.outcome == ProbeOutcome::differs)
-      return Error(Code::internal, fmt::format("what would be written does not compute what {} does: {}",
-                                               source.shown(), disagreement(p)));
+      return failure(Code::internal, "what would be written does not compute what {} does: {}", source.shown(),
+                     disagreement(p));
     for (const std::string& what : made.nnef.conditions)  // inputs of proofs keep to them
       if (p.outcome == ProbeOutcome::same) p.note += fmt::format("{}only where {}", p.note.empty() ? "" : "; ", what);
   }

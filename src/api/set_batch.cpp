@@ -8,6 +8,7 @@
 #include "api/layer_walk.h"
 #include "api/random_runs.h"
 #include "api/set_shapes.h"
+#include "base/failure.h"
 #include "base/guarded.h"
 #include "base/try.h"
 #include "graph/symbols.h"
@@ -68,16 +69,16 @@ class BatchProof {
     const std::string& name = many_[many_.outputs()[o]].name;
     const Tensor *x = alone.tensor(), *y = together.tensor();
     if (!x || !y || is_object(x->dtype()) || !follows(x->shape(), y->shape(), batch_))
-      return Error(Code::unsupported,
-                   fmt::format("output '{}' is {} of a batch of 1 and {} of {}: it does not follow{}", name,
-                               alone.text(), together.text(), batch_, first_that_parts(e)));
+      return failure(Code::unsupported, "output '{}' is {} of a batch of 1 and {} of {}: it does not follow{}", name,
+                     alone.text(), together.text(), batch_, first_that_parts(e));
     NNEX_ASSIGN(Tensor part, rows_of(*y, e * x->shape()[0], x->shape()[0]));
     const Difference d = difference(alone, Value(std::move(part)));
     report.max_absolute = std::max(report.max_absolute, d.max_absolute);
     if (d.same()) return {};
-    return Error(Code::unsupported, fmt::format("element {} of a batch of {} is not what a run of it alone gives: "
-                                                "output '{}' differs by {:.3g}{}",
-                                                e, batch_, name, d.max_absolute, first_that_parts(e)));
+    return failure(Code::unsupported,
+                   "element {} of a batch of {} is not what a run of it alone gives: "
+                   "output '{}' differs by {:.3g}{}",
+                   e, batch_, name, d.max_absolute, first_that_parts(e));
   }
 
   /// The first node whose tensor for the element is not that of its run alone, as the end of a sentence.
@@ -139,16 +140,16 @@ Result<Shapes> shapes_of_batch(const ir::Graph& g) {
     if (!is_given(input.second[0])) input.second[0] = 1;
     if (!first) first = &input;
     if (input.second[0] != first->second[0])
-      return Error(Code::invalid_argument,
-                   fmt::format("input '{}' has a batch of {}, '{}' one of {}: needed one first extent in all",
-                               first->first, first->second[0], input.first, input.second[0]));
+      return failure(Code::invalid_argument,
+                     "input '{}' has a batch of {}, '{}' one of {}: needed one first extent in all", first->first,
+                     first->second[0], input.first, input.second[0]);
   }
   if (!first) return Error(Code::invalid_argument, "no input has an axis, so the network has no batch");
   return shapes;
 }
 
 Result<BatchReport> batched(ir::Graph& g, int64_t batch, const RunOptions& run) {
-  if (batch < 1) return Error(Code::invalid_argument, fmt::format("found a batch of {}; needed at least 1", batch));
+  if (batch < 1) return failure(Code::invalid_argument, "found a batch of {}; needed at least 1", batch);
   NNEX_ASSIGN(const Shapes was, shapes_of_batch(g));
   BatchReport report;
   ir::Graph one = g;

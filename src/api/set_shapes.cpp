@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "api/graph_impl.h"
+#include "base/failure.h"
 #include "base/faults.h"
 #include "base/guarded.h"
 #include "base/try.h"
@@ -203,7 +204,7 @@ class Opening {
     const auto it = stand_ins_.find(symbol);
     if (it != stand_ins_.end()) return it->second;
     if (stand_ins_.size() == std::size(kStandIns))
-      return Error(Code::limit, fmt::format("found more than {} symbols", std::size(kStandIns)));
+      return failure(Code::limit, "found more than {} symbols", std::size(kStandIns));
     return stand_ins_[symbol] = kStandIns[stand_ins_.size()];
   }
 
@@ -218,9 +219,10 @@ class Opening {
     }
     if (!opened) return {};
     if (open_axis != f.to.end() || std::count(f.to.begin(), f.to.end(), -1) > 1)
-      return Error(Code::unsupported, fmt::format("reshape to [{}] needs a number where {} went: it leaves one axis to "
-                                                  "the others already",
-                                                  fmt::join(f.from, ","), symbols()))
+      return failure(Code::unsupported,
+                     "reshape to [{}] needs a number where {} went: it leaves one axis to "
+                     "the others already",
+                     fmt::join(f.from, ","), symbols())
           .at(g_.place_of(f.node));
     g_.set_input(f.node, 1, g_.add_constant(Tensor::of(g_.constant_in(g_[f.node], 1)->shape(), f.to)));
     return {};
@@ -278,8 +280,8 @@ Result<Shapes> input_shapes(const ir::Graph& g) {
   for (size_t i = 0; i + g.states.size() < g.inputs().size(); ++i) {
     const ValueDef& input = g[g.inputs()[i]];
     if (!input.type.is_tensor() || !input.type.dims)
-      return Error(Code::invalid_argument,
-                   fmt::format("input '{}' is {}: needed a tensor of known rank", input.name, input.type.text()));
+      return failure(Code::invalid_argument, "input '{}' is {}: needed a tensor of known rank", input.name,
+                     input.type.text());
     for (const Dim& d : *input.type.dims) {
       const size_t next = unknowns.size() % std::size(kUnknowns);
       out[input.name].push_back(d.is_number() ? d.value()
@@ -331,7 +333,7 @@ Result<std::vector<BakedShape>> open_shapes(Graph& graph, const SymbolicShapes& 
     for (const auto& [name, extents] : shapes) {
       for (const NewExtent& e : extents) {
         if (e.symbol.empty() && e.number < 0)
-          return Error(Code::invalid_argument, fmt::format("input '{}' cannot have an extent of {}", name, e.number));
+          return failure(Code::invalid_argument, "input '{}' cannot have an extent of {}", name, e.number);
         numbers[name].push_back(e.number);
       }
     }

@@ -1,4 +1,5 @@
 #include "nnex/tensor_file.h"
+#include "base/failure.h"
 
 #include <fmt/format.h>
 
@@ -34,7 +35,7 @@ Result<Tensor> read_onnx(std::string_view bytes) {
   auto owner = std::make_shared<const std::string>(bytes);
   NNEX_ASSIGN(auto v, onnx_format::read_value(*owner, Type::tensor(DType::none), {owner, nullptr}));
   if (v.value.tensor()) return std::move(*v.value.tensor());
-  return Error(Code::unreadable, fmt::format("found a {}; needed a tensor", v.value.text()));
+  return failure(Code::unreadable, "found a {}; needed a tensor", v.value.text());
 }
 
 Result<Tensor> read_nnef(std::string_view bytes) {
@@ -46,8 +47,7 @@ Result<Tensor> read_nnef(std::string_view bytes) {
 Result<Tensor> only_array(std::string_view bytes) {
   NNEX_ASSIGN(auto arrays, read_npz("", bytes));
   if (arrays.size() == 1) return std::move(arrays.begin()->second);
-  return Error(Code::invalid_argument,
-               fmt::format("found {} arrays; needed one (read_tensors reads all)", arrays.size()));
+  return failure(Code::invalid_argument, "found {} arrays; needed one (read_tensors reads all)", arrays.size());
 }
 
 Result<Tensor> read_json(std::string_view bytes) {
@@ -56,14 +56,12 @@ Result<Tensor> read_json(std::string_view bytes) {
 }
 
 Error tensors_alone(std::string_view what) {
-  return Error(Code::unsupported,
-               fmt::format("found {}; a file of this format holds tensors alone: needed .pb or .json", what));
+  return failure(Code::unsupported, "found {}; a file of this format holds tensors alone: needed .pb or .json", what);
 }
 
 Error unknown_ending(std::string_view what, const std::string& path) {
-  return Error(
-      Code::invalid_argument,
-      fmt::format("cannot {} '{}': needed a name that ends in .npy, .npz, .pb, .dat, .json or .csv", what, path));
+  return failure(Code::invalid_argument,
+                 "cannot {} '{}': needed a name that ends in .npy, .npz, .pb, .dat, .json or .csv", what, path);
 }
 
 }  // namespace
@@ -119,8 +117,7 @@ Result<std::string> json_text(const nlohmann::ordered_json& json, std::string_vi
   try {
     return json.dump() + "\n";
   } catch (const nlohmann::json::type_error&) {
-    return Error(Code::invalid_argument,
-                 fmt::format("'{}' holds text that is no UTF-8, which JSON cannot hold; .pb can", name));
+    return failure(Code::invalid_argument, "'{}' holds text that is no UTF-8, which JSON cannot hold; .pb can", name);
   }
 }
 
@@ -128,8 +125,7 @@ Result<std::string> json_text(const nlohmann::ordered_json& json, std::string_vi
 
 Result<std::string> tensor_bytes(const Tensor& t, TensorFormat format, std::string_view name) {
   return guarded([&]() -> Result<std::string> {
-    if (!t.data() && t.count() > 0)
-      return Error(Code::invalid_argument, fmt::format("'{}' is a tensor without memory", name));
+    if (!t.data() && t.count() > 0) return failure(Code::invalid_argument, "'{}' is a tensor without memory", name);
     switch (format) {
       case TensorFormat::npy:
         return npy_bytes(t, name);
@@ -214,13 +210,12 @@ Status write_value(const std::string& path, const Value& v, std::string_view nam
 
 Status write_tensors(const std::string& path, std::span<const NamedTensor> tensors, Existing existing) {
   if (tensor_format_of(path) != TensorFormat::npz)
-    return Error(Code::invalid_argument,
-                 fmt::format("cannot save several tensors to '{}': needed a name that ends in .npz", path));
+    return failure(Code::invalid_argument, "cannot save several tensors to '{}': needed a name that ends in .npz",
+                   path);
   std::vector<std::pair<std::string, Tensor>> arrays;
   std::set<std::string_view> names;
   for (const NamedTensor& t : tensors) {
-    if (!names.insert(t.name).second)
-      return Error(Code::invalid_argument, fmt::format("found the name '{}' twice", t.name));
+    if (!names.insert(t.name).second) return failure(Code::invalid_argument, "found the name '{}' twice", t.name);
     arrays.emplace_back(t.name, t.tensor);
   }
   NNEX_ASSIGN(const std::string bytes, npz_bytes(arrays));

@@ -1,7 +1,6 @@
 #include "api/value_type.h"
 
-#include <fmt/format.h>
-
+#include "base/failure.h"
 #include "base/try.h"
 #include "graph/text/parser.h"
 
@@ -21,7 +20,7 @@ Result<Type> value_type(std::string_view text) {
   }
   auto type = graph_text::parse_type(plain, "type");
   if (type.ok()) return type;
-  return Error(Code::invalid_argument, fmt::format("'{}' is no type: {}", text, type.error().message()));
+  return failure(Code::invalid_argument, "'{}' is no type: {}", text, type.error().message());
 }
 
 }  // namespace nnex

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/byte_reader.h"
+#include "base/failure.h"
 #include "base/try.h"
 #include "nnex/elements.h"
 
@@ -38,10 +39,10 @@ Result<Sound> read_format(std::string_view chunk) {
   if (!r.ok()) return bad(fmt::format("its format has {} bytes", chunk.size()));
   const bool pcm = s.tag == kPcm && (s.bits == 8 || s.bits == 16 || s.bits == 24 || s.bits == 32);
   if (!pcm && !(s.tag == kFloat && (s.bits == 32 || s.bits == 64)))
-    return Error(Code::unsupported,
-                 fmt::format("found sound of format {} with {} bits; needed PCM (1) of 8, 16, 24 or 32 bits, or "
-                             "floats (3) of 32 or 64",
-                             s.tag, s.bits));
+    return failure(Code::unsupported,
+                   "found sound of format {} with {} bits; needed PCM (1) of 8, 16, 24 or 32 bits, or "
+                   "floats (3) of 32 or 64",
+                   s.tag, s.bits);
   if (s.channels == 0 || s.rate == 0 || s.block != s.channels * (s.bits / 8))
     return bad(fmt::format("it has {} channels, {} samples a second, {} bytes for {} bits of all channels", s.channels,
                            s.rate, s.block, s.bits));
@@ -142,17 +143,17 @@ Result<Laid> laid(const PortInfo& port, const Sound& s) {
 
 Result<Tensor> read_wav(std::string_view bytes, const PortInfo& port, const AudioOptions& audio) {
   if (audio.sample_rate < 0)
-    return Error(Code::invalid_argument,
-                 fmt::format("option 'sample_rate': found {}; needed 0 or more", audio.sample_rate));
+    return failure(Code::invalid_argument, "option 'sample_rate': found {}; needed 0 or more", audio.sample_rate);
   NNEX_ASSIGN(const Sound s, read_sound(bytes));
   if (audio.sample_rate > 0 && audio.sample_rate != s.rate)
-    return Error(Code::invalid_argument,
-                 fmt::format("found {} samples a second; needed {} (nothing is resampled)", s.rate, audio.sample_rate));
+    return failure(Code::invalid_argument, "found {} samples a second; needed {} (nothing is resampled)", s.rate,
+                   audio.sample_rate);
   const DType type = port.dtype == DType::none ? DType::f32 : port.dtype;
   if (!is_real(type) && !holds(type, s))
-    return Error(Code::invalid_argument, fmt::format("found {} for {}; needed an input of floats, or u8 for 8 bits, "
-                                                     "i16 for 16, i32 for 24 and 32",
-                                                     shown(s), port.type));
+    return failure(Code::invalid_argument,
+                   "found {} for {}; needed an input of floats, or u8 for 8 bits, "
+                   "i16 for 16, i32 for 24 and 32",
+                   shown(s), port.type);
   NNEX_ASSIGN(Laid to, laid(port, s));
   NNEX_ASSIGN(Tensor t, Tensor::make(type, std::move(to.shape)));
   if (bits(type) < 8 && t.bytes() > 0) std::memset(t.mutable_data(), 0, static_cast<size_t>(t.bytes()));

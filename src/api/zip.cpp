@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/byte_reader.h"
+#include "base/failure.h"
 #include "base/try.h"
 #include "standards/gzip.h"
 
@@ -128,7 +129,7 @@ Result<FileBytes> inflated(std::string_view packed, const Entry& e) {
   put<uint32_t>(framed, static_cast<uint32_t>(e.size));
   NNEX_ASSIGN(Unpacked out, gunzip(framed, e.size, default_account()));
   if (out.bytes.size() != e.size)
-    return Error(Code::unreadable, fmt::format("it unpacks to {} bytes; {} are announced", out.bytes.size(), e.size));
+    return failure(Code::unreadable, "it unpacks to {} bytes; {} are announced", out.bytes.size(), e.size);
   return FileBytes{out.bytes, std::move(out.owner)};
 }
 
@@ -136,13 +137,11 @@ Result<FileBytes> read_content(std::string_view bytes, const Entry& e) {
   constexpr uint16_t kEncrypted = 1, kStored = 0, kDeflated = 8;
   if (e.flags & kEncrypted) return Error(Code::unsupported, "it is encrypted");
   if (e.method != kStored && e.method != kDeflated)
-    return Error(Code::unsupported,
-                 fmt::format("it is packed by method {}; needed 0 (stored) or 8 (deflated)", e.method));
+    return failure(Code::unsupported, "it is packed by method {}; needed 0 (stored) or 8 (deflated)", e.method);
   const auto packed = packed_bytes(bytes, e);
   if (!packed) return Error(Code::unreadable, "its bytes are not in the archive");
   if (e.method == kDeflated) return inflated(*packed, e);
-  if (e.size != e.packed)
-    return Error(Code::unreadable, fmt::format("found {} bytes; {} are announced", e.packed, e.size));
+  if (e.size != e.packed) return failure(Code::unreadable, "found {} bytes; {} are announced", e.packed, e.size);
   if (crc32_of(*packed) != e.crc) return Error(Code::unreadable, "its bytes are not those its checksum is of");
   return FileBytes{*packed, nullptr};
 }
@@ -152,9 +151,9 @@ Result<FileBytes> read_content(std::string_view bytes, const Entry& e) {
 Result<std::map<std::string, FileBytes>> read_zip(const std::string& path, std::string_view bytes,
                                                   const ContainerLimits& limits) {
   const auto directory = find_directory(bytes);
-  if (!directory) return Error(Code::unreadable, fmt::format("archive '{}' is no zip archive, or is cut short", path));
+  if (!directory) return failure(Code::unreadable, "archive '{}' is no zip archive, or is cut short", path);
   if (directory->entries > limits.entries)
-    return Error(Code::limit, fmt::format("archive '{}' holds more than {} files", path, limits.entries));
+    return failure(Code::limit, "archive '{}' holds more than {} files", path, limits.entries);
   const uint64_t allowed = max_unpacked(bytes.size(), limits);
   const uint64_t max = std::min(allowed, static_cast<uint64_t>(default_account()->limit()));
   ByteReader r(bytes);
@@ -163,7 +162,7 @@ Result<std::map<std::string, FileBytes>> read_zip(const std::string& path, std::
   uint64_t total = 0;
   for (uint64_t i = 0; i < directory->entries; ++i) {
     const Entry e = read_entry(r);
-    if (!r.ok()) return Error(Code::unreadable, fmt::format("archive '{}': its directory is broken", path));
+    if (!r.ok()) return failure(Code::unreadable, "archive '{}': its directory is broken", path);
     if (e.name.empty() || e.name.back() == '/') continue;
     if (e.size > max - total) {
       Error larger(Code::limit, fmt::format("archive '{}' unpacks to more than {} bytes", path, max));

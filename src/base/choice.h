@@ -3,8 +3,7 @@
 
 #include <type_traits>
 
-#include <fmt/format.h>
-
+#include "base/failure.h"
 #include "nnex/result.h"
 
 namespace nnex {
@@ -14,8 +13,8 @@ template <class E>
 Status check_choice(const char* option, E chosen, E last) {
   const auto number = static_cast<std::underlying_type_t<E>>(chosen);
   if (number <= static_cast<std::underlying_type_t<E>>(last)) return {};
-  return Error(Code::invalid_argument, fmt::format("option '{}': found {}; needed one of its {} choices", option,
-                                                   number, static_cast<std::underlying_type_t<E>>(last) + 1));
+  return failure(Code::invalid_argument, "option '{}': found {}; needed one of its {} choices", option, number,
+                 static_cast<std::underlying_type_t<E>>(last) + 1);
 }
 
 }  // namespace nnex

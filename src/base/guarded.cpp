@@ -2,9 +2,14 @@
 
 namespace nnex {
 
-std::string out_of_memory(const std::bad_alloc& thrown) {
-  const auto* told = dynamic_cast<const NoMemory*>(&thrown);
-  return told ? told->what() : "out of memory";
+std::string out_of_memory() {
+  try {
+    throw;
+  } catch (const NoMemory& told) {
+    return told.what();
+  } catch (...) {
+    return "out of memory";
+  }
 }
 
 }  // namespace nnex

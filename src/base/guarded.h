@@ -23,16 +23,16 @@ class NoMemory : public std::bad_alloc {
   std::shared_ptr<const std::string> why_;  // exceptions are copied without throwing
 };
 
-/// "out of memory", or what a NoMemory says.
-std::string out_of_memory(const std::bad_alloc& thrown);
+/// In a handler of std::bad_alloc: "out of memory", or what a NoMemory says.
+std::string out_of_memory();
 
 /// Runs f; what the standard library or a third party throws becomes an Error, once.
 template <class F>
 auto guarded(F&& f) -> decltype(f()) {
   try {
     return f();
-  } catch (const std::bad_alloc& e) {
-    return Error(Code::limit, out_of_memory(e));
+  } catch (const std::bad_alloc&) {
+    return Error(Code::limit, out_of_memory());
   } catch (const std::length_error&) {
     return Error(Code::limit, "more items than memory can hold");
   } catch (const std::exception& e) {

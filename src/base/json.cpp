@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "base/failure.h"
 #include "base/try.h"
 
 namespace nnex {
@@ -82,7 +83,7 @@ std::optional<std::pair<size_t, std::string>> beyond(std::string_view text, cons
 
 Error fault_at(std::string_view whole, std::string_view part, size_t at, std::string_view what) {
   const auto offset = static_cast<size_t>(part.data() - whole.data());
-  return Error(Code::unreadable, fmt::format("{}: {}", text_place(whole, offset + std::min(at, part.size())), what));
+  return failure(Code::unreadable, "{}: {}", text_place(whole, offset + std::min(at, part.size())), what);
 }
 
 }  // namespace
@@ -102,7 +103,7 @@ Result<nlohmann::ordered_json> parse_json(std::string_view whole, std::string_vi
   if (auto fault = beyond(part, limits)) return fault_at(whole, part, fault->first, fault->second);
   FaultFinder finder;
   if (limits.unique && nlohmann::json::sax_parse(part.begin(), part.end(), &finder) && !finder.twice.empty())
-    return Error(Code::unreadable, fmt::format("key '{}' is given twice in one object", finder.twice));
+    return failure(Code::unreadable, "key '{}' is given twice in one object", finder.twice);
   Json j = Json::parse(part.begin(), part.end(), nullptr, false);  // with a callback it would be quadratic
   if (!j.is_discarded()) return j;
   finder = {};

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/choice.h"
+#include "base/failure.h"
 #include "base/large_memory.h"
 #include "base/quota.h"
 #include "base/sha256.h"
@@ -52,8 +53,8 @@ Result<uint64_t> size_of(int descriptor, const std::string& path) {
   struct stat about = {};
   if (::fstat(descriptor, &about) != 0) return failed("open", path, errno);
   if (!S_ISREG(about.st_mode))
-    return Error(Code::unreadable, fmt::format("cannot open '{}': it is {}, not a regular file", path,
-                                               S_ISDIR(about.st_mode) ? "a folder" : "a device, pipe or socket"));
+    return failure(Code::unreadable, "cannot open '{}': it is {}, not a regular file", path,
+                   S_ISDIR(about.st_mode) ? "a folder" : "a device, pipe or socket");
   return static_cast<uint64_t>(about.st_size);
 }
 
@@ -68,8 +69,8 @@ Status read_all(int descriptor, const std::string& path, char* to, size_t size, 
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return failed("read", path, errno);
     if (n == 0)
-      return Error(Code::unreadable, fmt::format("'{}' became shorter while it was read: {} bytes of {}", path,
-                                                 from + done, from + size));
+      return failure(Code::unreadable, "'{}' became shorter while it was read: {} bytes of {}", path, from + done,
+                     from + size);
     done += static_cast<size_t>(n);
   }
   return {};
@@ -98,7 +99,7 @@ Result<MappedFile> MappedFile::from_descriptor(int descriptor, const std::string
                                                std::shared_ptr<MemoryAccount> account) {
   NNEX_ASSIGN(const uint64_t size, size_of(descriptor, path));
   if (size > PTRDIFF_MAX)
-    return Error(Code::limit, fmt::format("'{}' has {} bytes; at most {} are allowed", path, size, PTRDIFF_MAX));
+    return failure(Code::limit, "'{}' has {} bytes; at most {} are allowed", path, size, PTRDIFF_MAX);
   FileWatch::opened(descriptor);
   MappedFile file;
   if (size == 0) return file;
@@ -106,8 +107,8 @@ Result<MappedFile> MappedFile::from_descriptor(int descriptor, const std::string
   bool map = policy == MapPolicy::always || (policy == MapPolicy::automatic && size >= kMapFrom);
   if (!map && !account->take(static_cast<int64_t>(size))) {
     if (policy == MapPolicy::never)
-      return Error(Code::limit, fmt::format("'{}' has {} bytes; {} are held of the {} that reading may take", path,
-                                            size, account->held(), account->limit()));
+      return failure(Code::limit, "'{}' has {} bytes; {} are held of the {} that reading may take", path, size,
+                     account->held(), account->limit());
     map = true;
   }
   if (map) {
@@ -119,7 +120,7 @@ Result<MappedFile> MappedFile::from_descriptor(int descriptor, const std::string
     file.account_ = std::move(account);
     file.size_ = static_cast<size_t>(size);
     file.data_ = static_cast<char*>(allocate_aligned(static_cast<int64_t>(size)));
-    if (!file.data_) return Error(Code::limit, fmt::format("no memory for the {} bytes of '{}'", size, path));
+    if (!file.data_) return failure(Code::limit, "no memory for the {} bytes of '{}'", size, path);
     NNEX_TRY(read_all(descriptor, path, file.data_, file.size_));
   }
   file.size_ = static_cast<size_t>(size);
@@ -250,8 +251,7 @@ bool is_there(const std::string& path) {
 }
 
 Error exists(const std::string& path) {
-  return Error(Code::invalid_argument, fmt::format("'{}' exists", path))
-      .helped_by({"overwrite", "replace", "replaces it"});
+  return failure(Code::invalid_argument, "'{}' exists", path).helped_by({"overwrite", "replace", "replaces it"});
 }
 
 Result<Target> free_target(const std::string& path, Existing existing) {

@@ -30,12 +30,17 @@ std::string_view name(Code code) {
   return "unknown";
 }
 
+struct Error::Body {
+  Code code;
+  std::string message, where;
+  std::vector<std::string> tasks;
+  std::vector<Remedy> remedies;
+};
+
 // A file decides how long its lists and names are: whatever is said of them is cut here, once for all messages.
 Error::Error(Code code, std::string message) : body_(new Body{code, shortened(std::move(message)), {}, {}, {}}) {}
 
-Error::Error(Error&& other) noexcept = default;
-Error& Error::operator=(Error&& other) noexcept = default;
-Error::~Error() = default;
+void Error::release(Body* body) noexcept { delete body; }
 
 Error::Body& Error::body() const {
   if (!body_) misused("an Error was read that had been moved elsewhere");

@@ -1,13 +1,12 @@
 #include "base/unfinished.h"
 
-#include <fmt/format.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <set>
 #include <system_error>
 
+#include "base/failure.h"
 #include "base/mapped_file.h"
 #include "base/try.h"
 #include "nnex/unfinished.h"
@@ -64,7 +63,7 @@ FolderBeside::~FolderBeside() {
 Status FolderBeside::rename(const std::string& path) {
   UnfinishedLock lock;
   if (std::rename(made_.c_str(), path.c_str()) != 0)
-    return Error(Code::unreadable, fmt::format("cannot write '{}': {}", path, std::generic_category().message(errno)));
+    return failure(Code::unreadable, "cannot write '{}': {}", path, std::generic_category().message(errno));
   lock.drop(made_);
   made_.clear();
   return {};

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/copy_bytes.h"
+#include "base/failure.h"
 #include "base/guarded.h"
 #include "graph/type_info.h"
 #include "graph/verify.h"
@@ -22,7 +23,7 @@ std::string shown(std::string_view domain, std::string_view name) {
 /// Calls a function of the host: what it throws becomes an Error, and all errors say whose they are.
 template <class F>
 auto from_host(std::string_view op, std::string_view doing, F&& f) -> decltype(f()) {
-  auto result = called(f, [&](Code code, const char* what) { return Error(code, fmt::format("{}: {}", op, what)); });
+  auto result = called(f, [&](Code code, const char* what) { return failure(code, "{}: {}", op, what); });
   if (result.ok()) return result;
   return std::move(result).error().during(fmt::format("{} of custom operator '{}'", doing, op));
 }
@@ -51,15 +52,14 @@ Error placed(Error error, const Node& node, std::string_view place) {
 Status CustomOperators::add(CustomOperator op) {
   if (op.name.empty()) return Error(Code::invalid_argument, "a custom operator needs a name");
   if (!op.run)
-    return Error(Code::invalid_argument,
-                 fmt::format("custom operator '{}' has no function that runs it", shown(op.domain, op.name)));
+    return failure(Code::invalid_argument, "custom operator '{}' has no function that runs it",
+                   shown(op.domain, op.name));
   if (op.since > op.until)
-    return Error(Code::invalid_argument, fmt::format("custom operator '{}' serves versions {} to {}: none",
-                                                     shown(op.domain, op.name), op.since, op.until));
+    return failure(Code::invalid_argument, "custom operator '{}' serves versions {} to {}: none",
+                   shown(op.domain, op.name), op.since, op.until);
   for (const auto& other : all_)
     if (other->domain == op.domain && other->name == op.name && op.since <= other->until && other->since <= op.until)
-      return Error(Code::invalid_argument,
-                   fmt::format("custom operator '{}' is there already", shown(op.domain, op.name)));
+      return failure(Code::invalid_argument, "custom operator '{}' is there already", shown(op.domain, op.name));
   all_.push_back(std::make_shared<const CustomOperator>(std::move(op)));
   return {};
 }
@@ -100,12 +100,11 @@ Status infer_custom(const Node& node, InferCall& call) {
   const CustomInfer seen{name, node.custom->attrs, in, contents, call.outputs()};
   NNEX_ASSIGN(const std::vector<TypeInfo> said, from_host(name, "the shape rule", [&] { return host.infer(seen); }));
   if (said.size() != call.outputs())
-    return Error(Code::invalid_model, fmt::format("{}: the shape rule gives {} types; the node has {} outputs", name,
-                                                  said.size(), call.outputs()));
+    return failure(Code::invalid_model, "{}: the shape rule gives {} types; the node has {} outputs", name, said.size(),
+                   call.outputs());
   for (size_t o = 0; o < said.size(); ++o) {
     auto type = type_of(said[o]);
-    if (!type.ok())
-      return Error(Code::invalid_model, fmt::format("{}: output {}: {}", name, o, type.error().message()));
+    if (!type.ok()) return failure(Code::invalid_model, "{}: output {}: {}", name, o, type.error().message());
     if (type->is_tensor() && type->dtype == DType::none) type->dims.reset();  // no memory could be planned for it
     NNEX_TRY(call.check_extents(o, *type));
     call.result_type(o, std::move(type).value());
@@ -130,11 +129,11 @@ Status run_custom(const CustomNode& node, const Call& call, std::span<const Type
   NNEX_TRY(from_host(name, "the kernel", [&] { return node.host->run(run); }));
   for (size_t o = 0; o < made.size(); ++o) {
     if (!call.wants(o)) continue;
-    if (!run.made(o)) return Error(Code::fault, fmt::format("{}: the kernel did not make output {}", name, o));
+    if (!run.made(o)) return failure(Code::fault, "{}: the kernel did not make output {}", name, o);
     if (call.ready(o)) continue;
     if (const Type found = type_of(made[o]); o < expected.size() && !agree(expected[o], found))
-      return Error(Code::fault, fmt::format("{}: the kernel made output {} as {}; the shape rule said {}", name, o,
-                                            found.text(), expected[o].text()));
+      return failure(Code::fault, "{}: the kernel made output {} as {}; the shape rule said {}", name, o, found.text(),
+                     expected[o].text());
     NNEX_ASSIGN(Value held, kept(made[o]));
     call.set(o, std::move(held));
   }
@@ -142,14 +141,13 @@ Status run_custom(const CustomNode& node, const Call& call, std::span<const Type
 }
 
 Result<Tensor*> CustomRun::output(size_t o, DType dtype, const Shape& shape) {
-  if (o >= out_.size())
-    return Error(Code::invalid_argument, fmt::format("{}: output {}; the node has {}", op_, o, out_.size()));
+  if (o >= out_.size()) return failure(Code::invalid_argument, "{}: output {}; the node has {}", op_, o, out_.size());
   Value* to = out_[o];
   if (!to) to = unwanted_.emplace_back(std::make_unique<Value>()).get();
   if (Tensor* t = to->tensor()) {
     if (t->dtype() == dtype && t->shape() == shape) return made_[o] = true, t;
-    return Error(Code::invalid_argument, fmt::format("{}: output {} is made as {}{}; needed {}", op_, o, name(dtype),
-                                                     shape.text(), to->text()));
+    return failure(Code::invalid_argument, "{}: output {} is made as {}{}; needed {}", op_, o, name(dtype),
+                   shape.text(), to->text());
   }
   NNEX_ASSIGN(Tensor made, Tensor::make(dtype, shape));
   *to = Value(std::move(made));
@@ -158,13 +156,12 @@ Result<Tensor*> CustomRun::output(size_t o, DType dtype, const Shape& shape) {
 }
 
 Status CustomRun::set(size_t o, Value value) {
-  if (o >= out_.size())
-    return Error(Code::invalid_argument, fmt::format("{}: output {}; the node has {}", op_, o, out_.size()));
-  if (value.empty()) return Error(Code::invalid_argument, fmt::format("{}: output {} is set to nothing", op_, o));
+  if (o >= out_.size()) return failure(Code::invalid_argument, "{}: output {}; the node has {}", op_, o, out_.size());
+  if (value.empty()) return failure(Code::invalid_argument, "{}: output {} is set to nothing", op_, o);
   if (!out_[o]) return {};
   Tensor* planned = out_[o]->tensor();
   const Tensor* t = value.tensor();
-  if (t && !has_memory(*t)) return Error(Code::invalid_argument, fmt::format("{}: output {} has no memory", op_, o));
+  if (t && !has_memory(*t)) return failure(Code::invalid_argument, "{}: output {} has no memory", op_, o);
   if (!planned) {
     *out_[o] = std::move(value);
     made_[o] = true;
@@ -175,8 +172,8 @@ Status CustomRun::set(size_t o, Value value) {
     made_[o] = true;
     return {};
   }
-  return Error(Code::invalid_argument,
-               fmt::format("{}: output {} is set to {}; needed {}", op_, o, value.text(), out_[o]->text()));
+  return failure(Code::invalid_argument, "{}: output {} is set to {}; needed {}", op_, o, value.text(),
+                 out_[o]->text());
 }
 
 }  // namespace nnex

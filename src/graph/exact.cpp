@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/failure.h"
+
 namespace nnex {
 namespace {
 
@@ -16,7 +18,7 @@ bool floats(const Type& t) {
 Status check_exact(const ir::Graph& graph, NodeId id) {
   const Node& node = graph[id];
   const auto refuse = [&](std::string_view does) {
-    return Error(Code::unsupported, fmt::format("{}: {}; exact mode runs whole numbers alone", node.op->name, does))
+    return failure(Code::unsupported, "{}: {}; exact mode runs whole numbers alone", node.op->name, does)
         .at(graph.place_of(id));
   };
   if (!node.op->pure && node.blocks.empty()) return refuse("draws random numbers or keeps a state");

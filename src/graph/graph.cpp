@@ -376,6 +376,17 @@ ValueId Builder::operator()(std::string_view op_name, std::vector<ValueId> in) {
   return first(node(op(op_name), std::move(in), 1, nullptr));
 }
 
+ValueId Builder::operator()(std::string_view op_name, std::initializer_list<ValueId> in) {
+  return (*this)(op_name, std::vector<ValueId>(in));
+}
+
+ValueId Builder::made(std::string_view op_name, std::vector<ValueId> in, const void* type,
+                      std::shared_ptr<const void> attrs) {
+  const OpDef& row = op(op_name);
+  NNEX_ASSERT(row.attrs.type == type);
+  return first(node(row, std::move(in), 1, std::move(attrs)));
+}
+
 NodeId Builder::node(const OpDef& op, std::vector<ValueId> in, size_t outputs, std::shared_ptr<const void> attrs,
                      std::vector<BlockId> blocks) {
   if (before_.valid())
@@ -386,6 +397,7 @@ NodeId Builder::node(const OpDef& op, std::vector<ValueId> in, size_t outputs, s
 ValueId Builder::ints(const Ints& values) {
   return constant(Tensor::of(Shape{static_cast<int64_t>(values.size())}, values));
 }
+ValueId Builder::ints(std::initializer_list<int64_t> values) { return ints(Ints(values)); }
 ValueId Builder::integer(int64_t value) { return constant(Tensor::scalar<int64_t>(value)); }
 
 ValueId Builder::number(DType type, double value) {

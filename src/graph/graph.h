@@ -5,6 +5,7 @@
 // the others belong to nodes (If, Loop, Scan, fused regions). A node inside a block may read any value of the blocks
 // around it: an ordinary use.
 
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@
 #include "base/stable_list.h"
 #include "base/try.h"
 #include "graph/provenance.h"
+#include "nnex/format.h"
 #include "nnex/ids.h"
 #include "nnex/metadata.h"
 #include "nnex/result.h"
@@ -103,6 +105,8 @@ struct StateDef {
 class Function {
  public:
   virtual ~Function() = default;
+  /// The standard whose function it is: that standard's code may take it for its own class.
+  virtual Format format() const = 0;
   /// Replaces the call node by the function's body, in the call's place. Errors: the body's.
   virtual Status expand(ir::Graph& graph, NodeId call) const = 0;
 };
@@ -253,17 +257,22 @@ class Builder {
 
   /// A node with default attributes; its first output.
   ValueId operator()(std::string_view op_name, std::vector<ValueId> in);
+  ValueId operator()(std::string_view op_name, std::initializer_list<ValueId> in);
   template <class A>
   ValueId operator()(std::string_view op_name, std::vector<ValueId> in, A attrs) {
-    NNEX_ASSERT(op(op_name).attrs.type == &detail::type_tag<A>);
-    return first(node(op(op_name), std::move(in), 1, std::make_shared<A>(std::move(attrs))));
+    return made(op_name, std::move(in), &detail::type_tag<A>, std::make_shared<A>(std::move(attrs)));
+  }
+  template <class A>
+  ValueId operator()(std::string_view op_name, std::initializer_list<ValueId> in, A attrs) {
+    return made(op_name, in, &detail::type_tag<A>, std::make_shared<A>(std::move(attrs)));
   }
   /// A node with several outputs, or with blocks.
   NodeId node(const OpDef& op, std::vector<ValueId> in, size_t outputs, std::shared_ptr<const void> attrs,
               std::vector<BlockId> blocks = {});
   ValueId constant(Tensor t) { return graph_->add_constant(std::move(t)); }
   ValueId ints(const Ints& values);  ///< An i64 vector.
-  ValueId integer(int64_t value);    ///< An i64 scalar.
+  ValueId ints(std::initializer_list<int64_t> values);
+  ValueId integer(int64_t value);  ///< An i64 scalar.
   /// A scalar of a real or integer type.
   ValueId number(DType type, double value);
   ir::Graph& graph() { return *graph_; }
@@ -272,6 +281,7 @@ class Builder {
 
  private:
   ValueId first(NodeId id) const { return (*graph_)[id].out[0]; }
+  ValueId made(std::string_view op_name, std::vector<ValueId> in, const void* type, std::shared_ptr<const void> attrs);
   ir::Graph* graph_;
   BlockId block_;
   NodeId before_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/failure.h"
 #include "graph/custom.h"
 #include "graph/verify.h"
 #include "graph/work.h"
@@ -181,8 +182,8 @@ class Inference::NodeCall : public InferCall {
       declared.dims.reset();  // extents may differ from one turn of a loop to the next
       if (agree(results_[o], declared)) continue;
       Type said = std::exchange(results_[o], Type{});
-      return Error(Code::invalid_model, fmt::format("{}: output {} is {}; its shape rule says {}", operator_name(node_),
-                                                    o, declared.text(), said.text()));
+      return failure(Code::invalid_model, "{}: output {} is {}; its shape rule says {}", operator_name(node_), o,
+                     declared.text(), said.text());
     }
     return {};
   }

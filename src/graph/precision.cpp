@@ -1,9 +1,8 @@
 #include "graph/precision.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/failure.h"
 #include "graph/infer.h"
 #include "ops/precision_call.h"
 #include "tensor/convert.h"
@@ -50,14 +49,14 @@ Status PrecisionInference::node(NodeId id) {
   const Node& node = graph_[id];
   const auto failed = [&](Error e) { return std::move(e).at(graph_.place_of(id)); };
   if (!node.op->precision)
-    return failed(Error(Code::unsupported, fmt::format("operator {} has no rule for bits of integers", node.op->name)));
+    return failed(failure(Code::unsupported, "operator {} has no rule for bits of integers", node.op->name));
   std::vector<PrecisionCall::Operand> in;
   for (size_t i = 0; i < node.in.size(); ++i) {
     PrecisionCall::Operand operand;
     if (node.in[i].valid()) {
       const ValueDef& v = graph_[node.in[i]];
       const auto shape = concrete(v.type);
-      if (!shape) return failed(Error(Code::unsupported, fmt::format("input {} has extents that only a run knows", i)));
+      if (!shape) return failed(failure(Code::unsupported, "input {} has extents that only a run knows", i));
       const int64_t known = bits(node.in[i]);
       operand = {true, known > 0 ? known : kUnknownBits, *shape, v.constant.tensor()};
     }
@@ -66,7 +65,7 @@ Status PrecisionInference::node(NodeId id) {
   std::vector<Shape> out;
   for (size_t o = 0; o < node.out.size(); ++o) {
     const auto shape = node.out[o].valid() ? concrete(graph_[node.out[o]].type) : Shape{};
-    if (!shape) return failed(Error(Code::unsupported, fmt::format("output {} has extents that only a run knows", o)));
+    if (!shape) return failed(failure(Code::unsupported, "output {} has extents that only a run knows", o));
     out.push_back(*shape);
   }
   PrecisionCall call(*node.op, node.attrs.get(), std::move(in), std::move(out), options_.compatible);
@@ -75,8 +74,8 @@ Status PrecisionInference::node(NodeId id) {
     if (!node.out[o].valid()) continue;
     const int64_t bits = call.result(o);
     if (bits < 1 || bits > 32)
-      return failed(Error(Code::invalid_model,
-                          fmt::format("{}: output {} needs {} bits; needed 1 to 32", node.op->name, o, bits)));
+      return failed(
+          failure(Code::invalid_model, "{}: output {} needs {} bits; needed 1 to 32", node.op->name, o, bits));
     bind(node.out[o], bits);
   }
   return {};

@@ -1,10 +1,9 @@
 #include "graph/snapshot.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/failure.h"
 #include "graph/verify.h"
 
 namespace nnex {
@@ -70,7 +69,7 @@ Status write_value(const Value& value, ByteWriter& to, const Snapshot::Store& st
     NNEX_TRY(write_tensor(s->values, to, store));
     return write_tensor(s->indices, to, store);
   } else {
-    return Error(Code::unsupported, fmt::format("a constant that is a {}", value.text()));
+    return failure(Code::unsupported, "a constant that is a {}", value.text());
   }
   return {};
 }
@@ -281,7 +280,7 @@ struct Snapshot::Writing {
       const Node& n = graph.nodes_[id];
       to.number(static_cast<uint8_t>(alive[id]));
       if (!alive[id]) continue;
-      if (n.custom) return Error(Code::unsupported, fmt::format("the custom operator {}", n.custom->name));
+      if (n.custom) return failure(Code::unsupported, "the custom operator {}", n.custom->name);
       to.text(n.op->name);
       write_ids(n.in, to);
       write_ids(n.out, to);
@@ -493,7 +492,7 @@ Result<ir::Graph> Snapshot::read(ByteReader& from, const FormStorage& forms, con
   if (from.ok()) reading.states();
   if (!from.ok()) return damaged();
   if (Status s = verify(reading.graph, "reading it"); !s.ok())
-    return Error(Code::invalid_model, fmt::format("the snapshot's graph is wrong: {}", s.error().message()));
+    return failure(Code::invalid_model, "the snapshot's graph is wrong: {}", s.error().message());
   return std::move(reading.graph);
 }
 

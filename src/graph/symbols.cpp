@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/failure.h"
+
 namespace nnex {
 namespace {
 
@@ -48,13 +50,12 @@ Status fix_symbols(ir::Graph& graph, const std::map<std::string, int64_t>& symbo
     const bool named = std::find(known.begin(), known.end(), name) != known.end();
     std::string symbol = named ? name : symbol_at(graph, name);
     if (symbol.empty())
-      return Error(Code::invalid_argument,
-                   fmt::format("no symbol '{}'; the inputs have: {}", name, shown_symbols(graph)));
-    if (extent < 0) return Error(Code::invalid_argument, fmt::format("symbol '{}' cannot be {}", name, extent));
+      return failure(Code::invalid_argument, "no symbol '{}'; the inputs have: {}", name, shown_symbols(graph));
+    if (extent < 0) return failure(Code::invalid_argument, "symbol '{}' cannot be {}", name, extent);
     const auto before = std::find_if(bound.begin(), bound.end(), [&](const auto& b) { return b.first == symbol; });
     if (before != bound.end() && before->second != extent)
-      return Error(Code::invalid_argument,
-                   fmt::format("'{}' is the symbol '{}', which is {}; found {}", name, symbol, before->second, extent));
+      return failure(Code::invalid_argument, "'{}' is the symbol '{}', which is {}; found {}", name, symbol,
+                     before->second, extent);
     bound.emplace_back(std::move(symbol), extent);
   }
   for (uint32_t n = 0; n < graph.value_count(); ++n) {
@@ -75,21 +76,20 @@ Status set_shape(ir::Graph& graph, const std::string& name, const std::vector<in
     if (graph[v].name != name) continue;
     Type type = graph[v].type;
     if (!type.is_tensor())
-      return Error(Code::invalid_argument,
-                   fmt::format("input '{}' is {}; only tensors have a shape", name, type.text()));
+      return failure(Code::invalid_argument, "input '{}' is {}; only tensors have a shape", name, type.text());
     if (type.dims && type.dims->size() != extents.size())
-      return Error(Code::invalid_argument, fmt::format("input '{}' is {}; found {} extents, needed {}", name,
-                                                       type.text(), extents.size(), type.dims->size()));
+      return failure(Code::invalid_argument, "input '{}' is {}; found {} extents, needed {}", name, type.text(),
+                     extents.size(), type.dims->size());
     for (const int64_t extent : extents)
       if (extent < 0)
-        return Error(Code::invalid_argument,
-                     fmt::format("input '{}' cannot have an extent of {}; needed 0 or more", name, extent));
+        return failure(Code::invalid_argument, "input '{}' cannot have an extent of {}; needed 0 or more", name,
+                       extent);
     type.dims = Dims(extents.begin(), extents.end());
     graph.set_type(v, std::move(type));
     return {};
   }
-  return Error(Code::invalid_argument,
-               fmt::format("no input '{}' to give a shape; there are: {}", name, known.empty() ? "none" : known));
+  return failure(Code::invalid_argument, "no input '{}' to give a shape; there are: {}", name,
+                 known.empty() ? "none" : known);
 }
 
 }  // namespace
@@ -117,8 +117,7 @@ Result<bool> rename_symbol(ir::Graph& graph, const std::string& from, const std:
   const std::string symbol = is_known(from) ? from : symbol_at(graph, from);
   if (symbol.empty()) return false;
   if (is_known(to) && to != symbol)
-    return Error(Code::invalid_argument,
-                 fmt::format("the symbol '{}' cannot be called '{}': another one is", from, to));
+    return failure(Code::invalid_argument, "the symbol '{}' cannot be called '{}': another one is", from, to);
   const Dim renamed = Dim::symbol(to);
   for (uint32_t n = 0; n < graph.value_count(); ++n) {
     Type t = graph[ValueId{n}].type;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/failure.h"
 #include "graph/text/lexer.h"
 #include "graph/text/parser.h"
 
@@ -16,7 +17,7 @@ Result<Dim> dim_of(const std::string& text) {
     return (*plain->dims)[0];
   auto opaque = graph_text::parse_type(fmt::format("f32[{}]", graph_text::quoted(text)), "extent");
   if (opaque.ok() && text[0] != '-' && opaque->dims && opaque->dims->size() == 1) return (*opaque->dims)[0];
-  return Error(Code::invalid_argument, fmt::format("'{}' is no extent", text));
+  return failure(Code::invalid_argument, "'{}' is no extent", text);
 }
 
 /// Where an extent that begins at `from` ends: before a comma or a bracket outside of its parentheses and quotes.
@@ -72,7 +73,7 @@ Result<Type> parsed(std::string_view text) {
   auto type = graph_text::parse_type(text, "type");
   if (type.ok()) return type;
   if (auto named = graph_text::parse_type(with_quoted_extents(text), "type"); named.ok()) return named;
-  return Error(Code::invalid_argument, fmt::format("'{}' is no type: {}", text, type.error().message()));
+  return failure(Code::invalid_argument, "'{}' is no type: {}", text, type.error().message());
 }
 
 }  // namespace
@@ -97,8 +98,7 @@ Result<Type> type_of(const TypeInfo& info) {
   Dims dims;
   for (const std::string& d : info.dims) {
     NNEX_ASSIGN(Dim dim, dim_of(d));
-    if (dim.number() && *dim.number() < 0)
-      return Error(Code::invalid_argument, fmt::format("extent {} is negative", d));
+    if (dim.number() && *dim.number() < 0) return failure(Code::invalid_argument, "extent {} is negative", d);
     dims.push_back(std::move(dim));
   }
   return Type::tensor(info.dtype, std::move(dims));
@@ -109,7 +109,7 @@ TypeInfo TypeInfo::of(DType dtype) { return type_info(Type::tensor(dtype)); }
 
 Result<TypeInfo> TypeInfo::of(DType dtype, const std::vector<std::string>& dims) {
   for (const std::string& d : dims)
-    if (end_of_extent(d, 0) < d.size()) return Error(Code::invalid_argument, fmt::format("'{}' is no extent", d));
+    if (end_of_extent(d, 0) < d.size()) return failure(Code::invalid_argument, "'{}' is no extent", d);
   TypeInfo wanted;
   wanted.tensor = wanted.known_rank = true, wanted.dtype = dtype, wanted.dims = dims;
   NNEX_ASSIGN(const Type type, type_of(wanted));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/failure.h"
 #include "graph/infer.h"
 
 namespace nnex {
@@ -44,7 +45,7 @@ class Verifier {
  private:
   template <class... A>
   void fault(NodeId id, fmt::format_string<A...> format, A&&... args) {
-    Error e(Code::internal, fmt::format(format, std::forward<A>(args)...));
+    Error e = failure(Code::internal, format, std::forward<A>(args)...);
     faults_.add(id.valid() ? std::move(e).at(graph_.place_of(id)) : std::move(e));
   }
   std::string shown(ValueId v) const {
@@ -211,8 +212,8 @@ Status verify(const ir::Graph& graph, std::string_view what) {
   if (faults.none()) return {};
   const size_t count = faults.count();
   Error first = std::move(faults).first();
-  return Error(Code::internal, fmt::format("after {}: {}{}", what, first.message(),
-                                           count > 1 ? fmt::format(" (and {} more)", count - 1) : ""))
+  return failure(Code::internal, "after {}: {}{}", what, first.message(),
+                 count > 1 ? fmt::format(" (and {} more)", count - 1) : "")
       .at(first.where());
 }
 

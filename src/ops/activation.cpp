@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/checked.h"
+#include "base/failure.h"
 #include "ops/arithmetic.h"
 #include "ops/elementwise.h"
 #include "ops/infer_call.h"
@@ -128,13 +129,13 @@ Result<AttrValue> form_from_approximate(const AttrValue& v) {
   auto* s = std::get_if<std::string>(&v);
   if (s && *s == "none") return AttrValue(std::string("erf"));
   if (s && *s == "tanh") return AttrValue(std::string("tanh"));
-  return Error(Code::invalid_model, fmt::format("found {}; needed 'none' or 'tanh'", text(v)));
+  return failure(Code::invalid_model, "found {}; needed 'none' or 'tanh'", text(v));
 }
 Result<AttrValue> approximate_from_form(const AttrValue& v) {
   auto* s = std::get_if<std::string>(&v);
   if (s && *s == "erf") return AttrValue(std::string("none"));
   if (s && *s == "tanh") return AttrValue(std::string("tanh"));
-  return Error(Code::unsupported, fmt::format("ONNX has no gelu of form {}", text(v)));
+  return failure(Code::unsupported, "ONNX has no gelu of form {}", text(v));
 }
 const Codec kApproximate = {"approximate", form_from_approximate, approximate_from_form};
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/failure.h"
 #include "ops/answer.h"
 #include "ops/codecs.h"
 #include "ops/reduce.h"
@@ -139,7 +140,7 @@ constexpr Reference cumulative() {
 
 Result<AttrValue> ties_from_last(const AttrValue& v) {
   if (auto* i = std::get_if<int64_t>(&v)) return AttrValue(std::string(*i ? "last" : "first"));
-  return Error(Code::invalid_model, fmt::format("found {}; needed 0 or 1", text(v)));
+  return failure(Code::invalid_model, "found {}; needed 0 or 1", text(v));
 }
 Result<AttrValue> last_from_ties(const AttrValue& v) {
   auto* s = std::get_if<std::string>(&v);

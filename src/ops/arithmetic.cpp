@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/checked.h"
+#include "base/failure.h"
 #include "ops/elementwise.h"
 #include "ops/infer_call.h"
 #include "ops/interval_call.h"
@@ -259,7 +260,7 @@ Status run_clamp<Dim>(Call& c) {
 
 Result<AttrValue> division_from_fmod(const AttrValue& v) {
   if (auto* i = std::get_if<int64_t>(&v)) return AttrValue(std::string(*i ? "truncate" : "floor"));
-  return Error(Code::invalid_model, fmt::format("found {}; needed 0 or 1", text(v)));
+  return failure(Code::invalid_model, "found {}; needed 0 or 1", text(v));
 }
 Result<AttrValue> fmod_from_division(const AttrValue& v) {
   auto* s = std::get_if<std::string>(&v);

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/copy_bytes.h"
+#include "base/failure.h"
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
@@ -437,7 +438,7 @@ constexpr auto kStages = enumerators(ScoresAt{});
 Result<AttrValue> stage_of_number(const AttrValue& v) {
   const auto* i = std::get_if<int64_t>(&v);
   if (!i || *i < 0 || *i >= static_cast<int64_t>(kStages.size()))
-    return Error(Code::invalid_model, fmt::format("found {}; needed 0 to {}", text(v), kStages.size() - 1));
+    return failure(Code::invalid_model, "found {}; needed 0 to {}", text(v), kStages.size() - 1);
   return AttrValue(std::string(kStages[static_cast<size_t>(*i)]));
 }
 
@@ -445,7 +446,7 @@ Result<AttrValue> number_of_stage(const AttrValue& v) {
   const auto* word = std::get_if<std::string>(&v);
   for (size_t i = 0; word && i < kStages.size(); ++i)
     if (kStages[i] == *word) return AttrValue(static_cast<int64_t>(i));
-  return Error(Code::invalid_model, fmt::format("found {}; needed a word", text(v)));
+  return failure(Code::invalid_model, "found {}; needed a word", text(v));
 }
 
 const Codec kStageNumber = {"stage_number", stage_of_number, number_of_stage};

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/failure.h"
 #include "tensor/convert.h"
 
 namespace nnex {
@@ -61,9 +62,9 @@ const AttrValue* find_attribute(const AttrMap& attributes, std::string_view name
 }
 
 Error wrong_attribute(std::string_view name, const AttrValue* found, std::string_view needed) {
-  if (!found) return Error(Code::invalid_argument, fmt::format("attribute '{}' is missing; needed {}", name, needed));
-  return Error(Code::invalid_argument,
-               fmt::format("attribute '{}' is {} ({}); needed {}", name, text(*found), kind_name(*found), needed));
+  if (!found) return failure(Code::invalid_argument, "attribute '{}' is missing; needed {}", name, needed);
+  return failure(Code::invalid_argument, "attribute '{}' is {} ({}); needed {}", name, text(*found), kind_name(*found),
+                 needed);
 }
 
 std::string text(const AttrValue& v) {

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "base/copy_bytes.h"
+#include "base/failure.h"
 #include "base/interrupt.h"
 
 namespace nnex {
@@ -14,12 +15,11 @@ void Call::no_memory(size_t o) const {
 
 Status Call::interrupted() const {
   if (!Interrupt::wanted()) return {};
-  return Error(Code::cancelled, fmt::format("{}: the run was cancelled or passed its deadline", op_->name));
+  return failure(Code::cancelled, "{}: the run was cancelled or passed its deadline", op_->name);
 }
 
 Result<Tensor*> Call::make(size_t o, DType type, const Shape& shape) const {
-  if (!wants(o))
-    return Error(Code::internal, fmt::format("{}: output {} was made though nobody wants it", op_->name, o));
+  if (!wants(o)) return failure(Code::internal, "{}: output {} was made though nobody wants it", op_->name, o);
   Tensor* ready = out_[o]->tensor();
   const bool shared = ready && ready->owner().use_count() > 1;  // an earlier step's value that somebody holds
   if (ready && !shared && ready->dtype() == type && ready->shape() == shape) return ready;
@@ -152,7 +152,7 @@ Status run_reference(Call& c, const Reference& r) {
     return k->run(c);
   const DType wide = r.choice == Reference::Choice::none ? DType::none : wider(r, type);
   if (wide == DType::none)
-    return Error(Code::unsupported, fmt::format("{}: no kernel for elements of type {}", c.op().name, name(type)));
+    return failure(Code::unsupported, "{}: no kernel for elements of type {}", c.op().name, name(type));
   return run_widened(c, r, kernel_for(r, wide)->run, type, wide);
 }
 

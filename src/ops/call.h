@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/failure.h"
 #include "base/threads.h"
 #include "base/try.h"
 #include "nnex/tensor.h"
@@ -72,7 +73,7 @@ class Call {
   /// "gather: index 7 is outside [0, 5) of axis 0": a fault of this run's data.
   template <class... A>
   Error fault(fmt::format_string<A...> format, A&&... args) const {
-    return Error(Code::fault, fmt::format("{}: {}", op_->name, fmt::format(format, std::forward<A>(args)...)));
+    return failure_of(Code::fault, op_->name, format, std::forward<A>(args)...);
   }
 
   Team* team = nullptr;  ///< Threads of this run; null: the caller's alone.

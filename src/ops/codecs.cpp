@@ -1,16 +1,16 @@
 #include "ops/codecs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
+
+#include "base/failure.h"
 
 namespace nnex {
 namespace {
 
 Error expected(std::string_view what, const AttrValue& found) {
-  return Error(Code::invalid_model, fmt::format("found {}; needed {}", text(found), what));
+  return failure(Code::invalid_model, "found {}; needed {}", text(found), what);
 }
 
 Result<AttrValue> list_from_one(const AttrValue& v) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/failure.h"
 #include "ops/call.h"
 #include "ops/infer_call.h"
 #include "ops/matmul.h"
@@ -25,7 +26,7 @@ struct Equation {
 };
 
 Error bad(std::string_view equation, std::string_view why) {
-  return Error(Code::invalid_model, fmt::format("einsum: equation '{}' {}", equation, why));
+  return failure(Code::invalid_model, "einsum: equation '{}' {}", equation, why);
 }
 
 /// <term> ::= letters, with at most one "..." among them.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/failure.h"
 #include "ops/call.h"
 #include "ops/infer_call.h"
 #include "ops/int_limits.h"
@@ -167,8 +168,7 @@ struct AffineGrid {
     for (int64_t n : extents)
       if (n < 0) return c.fault("size asks for {} elements", n);
     const Shape shape{std::span<const int64_t>(extents)};
-    if (!shape.checked_count())
-      return Error(Code::limit, fmt::format("affine_grid: size {} is too large", shape.text()));
+    if (!shape.checked_count()) return failure(Code::limit, "affine_grid: size {} is too large", shape.text());
     NNEX_ASSIGN(Tensor * made, c.make(0, c.in(0).dtype(), shape));
     // Coordinates of each axis, the last one first.
     std::vector<std::vector<T>> base;

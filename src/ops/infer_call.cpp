@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/failure.h"
 #include "ops/stored.h"
 
 namespace nnex {
@@ -51,7 +52,7 @@ Status InferCall::check_extents(size_t o, const Type& type) const {
   if (!type.is_tensor() || !type.dims) return {};
   const Dims& dims = *type.dims;
   const std::string_view port = op_->outputs[std::min(o, op_->outputs.size() - 1)].name;
-  const auto limit = [&](std::string what) { return Error(Code::limit, fmt::format("{}: {}", op_->name, what)); };
+  const auto limit = [&](std::string what) { return failure(Code::limit, "{}: {}", op_->name, what); };
   if (static_cast<int64_t>(dims.size()) > kMaxRank)
     return limit(fmt::format("{} would have {} axes; the limit is {}", port, dims.size(), kMaxRank));
   for (size_t i = 0; i < dims.size(); ++i) {

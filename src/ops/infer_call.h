@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/failure.h"
 #include "base/try.h"
 #include "ops/table.h"
 #include "tensor/type.h"
@@ -73,7 +74,7 @@ class InferCall {
   /// "conv: input has 24 channels; ...": an invalid_model Error named after the operator.
   template <class... A>
   Error error(fmt::format_string<A...> format, A&&... args) const {
-    return Error(Code::invalid_model, fmt::format("{}: {}", op_->name, fmt::format(format, std::forward<A>(args)...)));
+    return failure_of(Code::invalid_model, op_->name, format, std::forward<A>(args)...);
   }
 
   /// The element type that output o's port rule gives for these inputs and attributes.

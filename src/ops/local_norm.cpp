@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/failure.h"
 #include "ops/codecs.h"
 #include "ops/norm.h"
 #include "ops/reduction.h"
@@ -128,14 +129,14 @@ Status run_norm(Call& c) {
 /// ONNX LRN's size: the window along the channels, axis 1.
 Result<AttrValue> sizes_from_channels(const AttrValue& v) {
   if (auto* i = std::get_if<int64_t>(&v)) return AttrValue(Ints{1, *i});
-  return Error(Code::invalid_model, fmt::format("found {}; needed one integer", text(v)));
+  return failure(Code::invalid_model, "found {}; needed one integer", text(v));
 }
 Result<AttrValue> channels_from_sizes(const AttrValue& v) {
   auto* l = std::get_if<Ints>(&v);
   bool fits = l && l->size() > 1;
   for (size_t i = 0; fits && i < l->size(); ++i) fits = i == 1 || (*l)[i] == 1;
   if (fits) return AttrValue((*l)[1]);
-  return Error(Code::unsupported, fmt::format("ONNX normalises over channels alone; found windows {}", text(v)));
+  return failure(Code::unsupported, "ONNX normalises over channels alone; found windows {}", text(v));
 }
 const Codec kChannelSize = {"channel_size", sizes_from_channels, channels_from_sizes};
 

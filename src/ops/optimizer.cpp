@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/failure.h"
 #include "ops/infer_call.h"
 #include "ops/put.h"
 #include "ops/stored.h"
@@ -104,7 +105,7 @@ Status run_momentum(Call& c) {
 Result<AttrValue> nesterov_from_mode(const AttrValue& v) {
   auto* s = std::get_if<std::string>(&v);
   if (s && (*s == "nesterov" || *s == "standard")) return AttrValue(*s == "nesterov");
-  return Error(Code::invalid_model, fmt::format("found {}; needed 'standard' or 'nesterov'", text(v)));
+  return failure(Code::invalid_model, "found {}; needed 'standard' or 'nesterov'", text(v));
 }
 Result<AttrValue> mode_from_nesterov(const AttrValue& v) {
   auto* b = std::get_if<bool>(&v);

@@ -1,32 +1,31 @@
 #include "ops/picture.h"
 
-#include <fmt/format.h>
-
 #include <cstring>
+
+#include "base/failure.h"
 
 namespace nnex {
 
 Result<Tensor> picture_of(int64_t height, int64_t width) {
-  if (height < 1 || width < 1)
-    return Error(Code::unreadable, fmt::format("a picture of {} x {} pixels is none", width, height));
+  if (height < 1 || width < 1) return failure(Code::unreadable, "a picture of {} x {} pixels is none", width, height);
   if (width > kMaxPixels / height)
-    return Error(Code::limit,
-                 fmt::format("a picture of {} x {} pixels; the limit is {} pixels", width, height, kMaxPixels));
+    return failure(Code::limit, "a picture of {} x {} pixels; the limit is {} pixels", width, height, kMaxPixels);
   return Tensor::make(DType::u8, Shape{height, width, 3});
 }
 
 Error broken_picture(std::string_view format, std::string_view why) {
-  return Error(Code::unreadable, fmt::format("not a {} picture: {}", format, why));
+  return failure(Code::unreadable, "not a {} picture: {}", format, why);
 }
 
 Error large_picture(std::string_view format, int64_t height, int64_t width, size_t file_bytes) {
-  return Error(Code::limit, fmt::format("a {} picture of {} x {} pixels in a file of {} bytes; reading it may take {} "
-                                        "bytes of memory beside the pixels",
-                                        format, height, width, file_bytes, decoder_memory(file_bytes)));
+  return failure(Code::limit,
+                 "a {} picture of {} x {} pixels in a file of {} bytes; reading it may take {} "
+                 "bytes of memory beside the pixels",
+                 format, height, width, file_bytes, decoder_memory(file_bytes));
 }
 
 Error no_decoder(std::string_view format, std::string_view library) {
-  return Error(Code::unsupported, fmt::format("{} pictures: this build lacks {}", format, library));
+  return failure(Code::unsupported, "{} pictures: this build lacks {}", format, library);
 }
 
 Result<Tensor> decode_picture(Bytes bytes) {

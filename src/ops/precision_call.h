@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/failure.h"
 #include "base/try.h"
 #include "nnex/shape.h"
 #include "ops/table.h"
@@ -59,7 +60,7 @@ class PrecisionCall {
 
   template <class... A>
   Error error(fmt::format_string<A...> format, A&&... args) const {
-    return Error(Code::invalid_model, fmt::format("{}: {}", op_.name, fmt::format(format, std::forward<A>(args)...)));
+    return failure_of(Code::invalid_model, op_.name, format, std::forward<A>(args)...);
   }
 
  private:

@@ -1,6 +1,7 @@
 // Real numbers into storage types and back.
 
 #include "ops/quantize.h"
+#include "base/failure.h"
 #include "ops/answer.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ using Blocks = std::vector<int64_t>;
 /// and agree: scale of one element, along `axis`, or of x's rank by blocks. Error text: what does not fit.
 Result<Blocks> blocks_of(std::string_view op, const Shape& x, const Shape& scale, int64_t axis, int64_t block_size) {
   auto error = [&](std::string_view why) {
-    return Error(Code::invalid_model, fmt::format("{}: scale {} for x {}: {}", op, scale.text(), x.text(), why));
+    return failure(Code::invalid_model, "{}: scale {} for x {}: {}", op, scale.text(), x.text(), why);
   };
   const int64_t rank = x.rank();
   Blocks blocks(x.begin(), x.end());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/failure.h"
 #include "base/joined.h"
 #include "ops/call.h"
 #include "ops/codecs.h"
@@ -78,8 +79,8 @@ double GateFunction::operator()(double x) const {
 Result<std::vector<GateFunction>> gate_functions(const RnnAttrs& a, std::span<const Gate> defaults) {
   const size_t directions = a.direction == Direction::bidirectional ? 2 : 1, each = defaults.size();
   if (!a.activations.empty() && a.activations.size() != each && a.activations.size() != each * directions)
-    return Error(Code::invalid_model, fmt::format("{} activations; needed {} for each of {} directions",
-                                                  a.activations.size(), each, directions));
+    return failure(Code::invalid_model, "{} activations; needed {} for each of {} directions", a.activations.size(),
+                   each, directions);
   std::vector<GateFunction> out;
   size_t alphas = 0, betas = 0;
   for (size_t i = 0; i < each * directions; ++i) {
@@ -88,7 +89,7 @@ Result<std::vector<GateFunction>> gate_functions(const RnnAttrs& a, std::span<co
       const std::string& word = a.activations[i % a.activations.size()];
       const auto at = std::find(kWords.begin(), kWords.end(), word);
       if (at == kWords.end())
-        return Error(Code::invalid_model, fmt::format("activation '{}'; there are: {}", word, joined(kWords, " ")));
+        return failure(Code::invalid_model, "activation '{}'; there are: {}", word, joined(kWords, " "));
       f.kind = static_cast<Gate>(at - kWords.begin());
     }
     const auto next = [](const Reals& list, size_t& used, double otherwise) {

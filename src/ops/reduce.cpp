@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/checked.h"
+#include "base/failure.h"
 #include "ops/answer.h"
 #include "ops/codecs.h"
 #include "ops/int_limits.h"
@@ -285,7 +286,7 @@ Status run_moments(Call& c) {
 /// ONNX noop_with_empty_axes: 1 leaves x alone, 0 reduces everything.
 Result<AttrValue> when_empty_from_noop(const AttrValue& v) {
   if (auto* i = std::get_if<int64_t>(&v)) return AttrValue(std::string(*i ? "none" : "all"));
-  return Error(Code::invalid_model, fmt::format("found {}; needed 0 or 1", text(v)));
+  return failure(Code::invalid_model, "found {}; needed 0 or 1", text(v));
 }
 Result<AttrValue> noop_from_when_empty(const AttrValue& v) {
   auto* s = std::get_if<std::string>(&v);

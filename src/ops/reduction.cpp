@@ -2,20 +2,22 @@
 
 #include <algorithm>
 
+#include "base/failure.h"
+
 namespace nnex {
 
 Result<std::vector<bool>> reduced_axes(std::string_view op, const Ints& axes, int64_t rank, const ReduceRule& rule) {
   std::vector<bool> gone(static_cast<size_t>(rank), axes.empty() && rule.empty_is_all);
   if (rule.to_end && axes.size() > 1)
-    return Error(Code::invalid_model, fmt::format("{}: to_end takes one axis; found {}", op, axes.size()));
+    return failure(Code::invalid_model, "{}: to_end takes one axis; found {}", op, axes.size());
   for (int64_t axis : axes) {
     // A scalar may be reduced over its axis 0 or -1, which it has not: as the frameworks that write such models mean.
     if (rank == 0 && (axis == 0 || axis == -1)) continue;
     if (axis < -rank || axis >= rank)
-      return Error(Code::invalid_model,
-                   fmt::format("{}: axes names axis {}; x has {} {}", op, axis, rank, rank == 1 ? "axis" : "axes"));
+      return failure(Code::invalid_model, "{}: axes names axis {}; x has {} {}", op, axis, rank,
+                     rank == 1 ? "axis" : "axes");
     const size_t a = static_cast<size_t>(axis < 0 ? axis + rank : axis);
-    if (gone[a]) return Error(Code::invalid_model, fmt::format("{}: axes names axis {} twice", op, a));
+    if (gone[a]) return failure(Code::invalid_model, "{}: axes names axis {} twice", op, a);
     gone[a] = true;
     if (rule.to_end) std::fill(gone.begin() + static_cast<std::ptrdiff_t>(a), gone.end(), true);
   }

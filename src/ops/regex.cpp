@@ -4,10 +4,9 @@
 #include <re2/re2.h>
 #endif
 
-#include <fmt/format.h>
-
 #include <memory>
 
+#include "base/failure.h"
 #include "base/letter_case.h"
 #include "ops/answer.h"
 #include "ops/codecs.h"
@@ -88,15 +87,15 @@ class Tokenizer {
     t.least_ = static_cast<size_t>(a.least);
     if (a.pattern.empty() == a.separators.empty())
       return Error(Code::invalid_model, "found both of pattern and separators, or none; needed one of them");
-    if (a.least < 1) return Error(Code::invalid_model, fmt::format("least is {}; needed at least 1", a.least));
+    if (a.least < 1) return failure(Code::invalid_model, "least is {}; needed at least 1", a.least);
     t.by_letter_ = a.separators == Texts{""};
     if (t.by_letter_ && a.least > 1)
-      return Error(Code::invalid_model, fmt::format("least is {}; needed 1 where each letter is a token", a.least));
+      return failure(Code::invalid_model, "least is {}; needed 1 where each letter is a token", a.least);
     t.keeps_matches_ = !a.pattern.empty();
     for (const std::string& pattern : t.by_letter_ ? Texts() : t.keeps_matches_ ? Texts{a.pattern} : a.separators) {
       t.patterns_.push_back(std::make_unique<RE2>(pattern, longest()));
       if (!t.patterns_.back()->ok())
-        return Error(Code::invalid_model, fmt::format("pattern '{}': {}", pattern, t.patterns_.back()->error()));
+        return failure(Code::invalid_model, "pattern '{}': {}", pattern, t.patterns_.back()->error());
     }
     return t;
   }

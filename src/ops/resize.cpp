@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/copy_bytes.h"
+#include "base/failure.h"
 #include "ops/call.h"
 #include "ops/infer_call.h"
 #include "ops/interval_call.h"
@@ -214,7 +215,7 @@ Status run_resize(Call& c) {
   if (!targets.ok()) return c.fault("{}", targets.error().message());
   Shape shape = c.shape(kResizeX);
   for (size_t i = 0; i < targets->size(); ++i) shape.set(static_cast<int64_t>(i), (*targets)[i].out);
-  if (!shape.checked_count()) return Error(Code::limit, fmt::format("resize: extents {} are too large", shape.text()));
+  if (!shape.checked_count()) return failure(Code::limit, "resize: extents {} are too large", shape.text());
   const DType type = c.in(kResizeX).dtype();
   NNEX_ASSIGN(Tensor * y, c.make(0, type, shape));
   if (y->count() == 0) return {};

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/checked.h"
+#include "base/failure.h"
 #include "base/try.h"
 #include "ops/resize.h"
 
@@ -55,7 +56,7 @@ Status keep_aspect(const ResizeAttrs& a, const Ints& axes, const Ints& sizes, st
     ResizeTarget& t = targets[static_cast<size_t>(axis)];
     t.num = num, t.den = den;
     const double extent = std::floor(static_cast<double>(t.in) * num / den + 0.5);
-    if (!(extent <= kFarthest)) return Error(Code::limit, fmt::format("resize: extent {} is too large", extent));
+    if (!(extent <= kFarthest)) return failure(Code::limit, "resize: extent {} is too large", extent);
     t.out = static_cast<int64_t>(extent);
   }
   return {};
@@ -252,7 +253,7 @@ Result<ResizeTaps> resize_taps(const ResizeAttrs& a, const ResizeTarget& t) {
     if (a.antialias) stretch = std::min(1.0, t.num / t.den);
     const double reach = std::ceil((a.mode == ResizeMode::linear ? 1 : 2) / stretch);
     if (!(reach <= 4.0 * static_cast<double>(t.in) + 4))
-      return Error(Code::limit, fmt::format("a filter of {} elements over an axis of {}", reach, t.in));
+      return failure(Code::limit, "a filter of {} elements over an axis of {}", reach, t.in);
     y.taps = 2 * static_cast<int>(reach);
     y.count.resize(at.size());
     y.weight.resize(at.size() * static_cast<size_t>(y.taps));

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/copy_bytes.h"
+#include "base/failure.h"
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
@@ -205,13 +206,14 @@ constexpr int64_t kPartBytes = 256;  ///< Of memory, that a tensor takes beside 
 Result<Ints> part_sizes(const Call& c, int64_t extent) {
   const int64_t each = !c.has(1) ? 1 : c.shape(1).scalar() ? int_at(c.in(1), 0) : extent;
   if (each > 0 && extent / each > kMaxParts)
-    return Error(Code::limit, fmt::format("split_to_sequence: {} parts; the limit is {}", extent / each, kMaxParts));
+    return failure(Code::limit, "split_to_sequence: {} parts; the limit is {}", extent / each, kMaxParts);
   if (const auto& account = AccountScope::current(); account && each > 0) {
     const int64_t most = std::max<int64_t>(account->limit() - account->held(), 0) / kPartBytes;
     if (extent / each > most)
-      return Error(Code::limit, fmt::format("split_to_sequence: {} parts, each of {} bytes beside its elements; {} fit "
-                                            "into the limit of {} bytes",
-                                            extent / each, kPartBytes, most, account->limit()));
+      return failure(Code::limit,
+                     "split_to_sequence: {} parts, each of {} bytes beside its elements; {} fit "
+                     "into the limit of {} bytes",
+                     extent / each, kPartBytes, most, account->limit());
   }
   if (!c.has(1)) return Ints(static_cast<size_t>(extent), 1);
   Ints sizes = ints_of(c.in(1));

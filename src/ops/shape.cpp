@@ -1,4 +1,5 @@
 #include "ops/shape.h"
+#include "base/failure.h"
 #include "ops/answer.h"
 
 #include <algorithm>
@@ -381,7 +382,7 @@ struct Range {
     } else {
       const double count =
           std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
-      if (!(count < 1e15)) return Error(Code::limit, fmt::format("range: {} numbers are too many", count));
+      if (!(count < 1e15)) return failure(Code::limit, "range: {} numbers are too many", count);
       n = std::max<int64_t>(static_cast<int64_t>(count), 0);
     }
     NNEX_ASSIGN(Tensor * y, c.make(0, dtype_for<T>, Shape{n}));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/failure.h"
 #include "base/interrupt.h"
 #include "ops/codecs.h"
 #include "ops/pool.h"
@@ -24,10 +25,10 @@ Result<AxisWindow> reverse_window(const PoolAttrs& a, size_t i, int64_t x, std::
   constexpr int64_t kMax = int64_t{1} << 40;  // beyond this sizes are nonsense, and would overflow
   for (int64_t n : {size, stride, dilation})
     if (n < 1 || n > kMax)
-      return Error(Code::invalid_model,
-                   fmt::format("window size {}, stride {} and dilation {} must be at least 1", size, stride, dilation));
+      return failure(Code::invalid_model, "window size {}, stride {} and dilation {} must be at least 1", size, stride,
+                     dilation);
   for (int64_t n : {before, after, more, asked.value_or(0), x})
-    if (n < -kMax || n > kMax) return Error(Code::invalid_model, fmt::format("{} is out of range", n));
+    if (n < -kMax || n > kMax) return failure(Code::invalid_model, "{} is out of range", n);
   auto span = checked_mul(size - 1, dilation), steps = checked_mul(std::max<int64_t>(x - 1, 0), stride);
   if (!span || !steps || *span > INT64_MAX / 4 || *steps > INT64_MAX / 4)
     return Error(Code::invalid_model, "the dilated window is too long");
@@ -41,8 +42,7 @@ Result<AxisWindow> reverse_window(const PoolAttrs& a, size_t i, int64_t x, std::
     return w;
   }
   w.input = asked.value_or(*steps + reach - before - after + more);
-  if (w.input < 0)
-    return Error(Code::invalid_model, fmt::format("padding ({}, {}) leaves nothing of {}", before, after, x));
+  if (w.input < 0) return failure(Code::invalid_model, "padding ({}, {}) leaves nothing of {}", before, after, x);
   return w;
 }
 

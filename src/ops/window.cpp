@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/failure.h"
+
 namespace nnex {
 namespace {
 
@@ -13,11 +15,10 @@ constexpr int64_t kMax = int64_t{1} << 40;
 Status check_window(int64_t size, int64_t stride, int64_t dilation, std::pair<int64_t, int64_t> pads) {
   for (int64_t n : {size, stride, dilation})
     if (n < 1 || n > kMax)
-      return Error(Code::invalid_model, fmt::format("window size {}, stride {} and dilation {} must be at least 1{}",
-                                                    size, stride, dilation, n < 1 ? "" : ", at most 2^40"));
+      return failure(Code::invalid_model, "window size {}, stride {} and dilation {} must be at least 1{}", size,
+                     stride, dilation, n < 1 ? "" : ", at most 2^40");
   for (int64_t n : {pads.first, pads.second})
-    if (n < -kMax || n > kMax)
-      return Error(Code::invalid_model, fmt::format("found padding {}; needed -2^40 to 2^40", n));
+    if (n < -kMax || n > kMax) return failure(Code::invalid_model, "found padding {}; needed -2^40 to 2^40", n);
   if (const auto span = checked_mul(size - 1, dilation); !span || *span > kMax)
     return Error(Code::invalid_model, "the dilated window is longer than 2^40");
   return {};
@@ -26,7 +27,7 @@ Status check_window(int64_t size, int64_t stride, int64_t dilation, std::pair<in
 Result<AxisWindow> window_of(int64_t input, int64_t size, int64_t stride, int64_t dilation,
                              std::pair<int64_t, int64_t> pads, AutoPad automatic, bool ceil) {
   NNEX_TRY(check_window(size, stride, dilation, pads));
-  if (input > kMax) return Error(Code::limit, fmt::format("found an extent of {}; windows reach over 2^40", input));
+  if (input > kMax) return failure(Code::limit, "found an extent of {}; windows reach over 2^40", input);
   const int64_t reach = window_reach(size, dilation);
   AxisWindow w{size, stride, dilation, pads.first, pads.second, input, 0};
   if (automatic != AutoPad::off) {
@@ -40,8 +41,8 @@ Result<AxisWindow> window_of(int64_t input, int64_t size, int64_t stride, int64_
   const bool nothing = room == -1 && reach == 1;  // one element has no place on an axis of none
   const bool begins = ceil && room > -stride;     // rounded up, a window that begins inside is one
   if (room < 0 && !nothing && !begins)
-    return Error(Code::invalid_model, fmt::format("a window of {} elements does not fit into {} padded by ({}, {})",
-                                                  reach, input, w.before, w.after));
+    return failure(Code::invalid_model, "a window of {} elements does not fit into {} padded by ({}, {})", reach, input,
+                   w.before, w.after);
   w.output = window_count(input + w.before + w.after, reach, stride, ceil);
   if (ceil) w.output = std::min(w.output, std::max<int64_t>(ceil_div(input + w.before, stride), 0));
   return w;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/failure.h"
 #include "graph/text/build.h"
 #include "ops/call.h"
 #include "ops/cast.h"
@@ -59,7 +60,7 @@ Status take_result(ir::Graph& graph, NodeId id, size_t o, uint32_t first_new, In
                    const Item* found) {
   const std::string_view name = graph[id].op->outputs[o].name;
   if (!found || found->kind != Item::Kind::value)
-    return Error(Code::internal, fmt::format("{}: its body gives no '{}'", graph[id].op->name, name));
+    return failure(Code::internal, "{}: its body gives no '{}'", graph[id].op->name, name);
   const ValueId old = graph[id].out[o];
   const Type wanted = graph[old].type;
   ValueId made = found->value;
@@ -112,7 +113,7 @@ Result<int> expand_bodies(ir::Graph& graph) {
     for (NodeId id : found) NNEX_TRY(expand_body(graph, id));
     expanded += static_cast<int>(found.size());
   }
-  return Error(Code::internal, fmt::format("bodies of operators nested deeper than {}", kDeepest));
+  return failure(Code::internal, "bodies of operators nested deeper than {}", kDeepest);
 }
 
 }  // namespace nnex::passes

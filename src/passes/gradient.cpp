@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/failure.h"
 #include "base/joined.h"
 #include "graph/infer.h"
 #include "graph/text/build.h"
@@ -67,14 +68,14 @@ class Differentiation {
 };
 
 Error Differentiation::missing(const Node& node, std::string_view why) const {
-  return Error(Code::unsupported, fmt::format("no derivative of {}{}{}", node.op->name, why.empty() ? "" : ": ", why))
+  return failure(Code::unsupported, "no derivative of {}{}{}", node.op->name, why.empty() ? "" : ": ", why)
       .at(graph_.place(node.where));
 }
 
 Result<ValueId> Differentiation::named(const std::string& name) const {
   for (uint32_t n = 0; n < graph_.value_count(); ++n)
     if (graph_[ValueId{n}].name == name) return ValueId{n};
-  return Error(Code::invalid_model, fmt::format("gradient: no value is called '{}'", name)).at(graph_.place_of(at_));
+  return failure(Code::invalid_model, "gradient: no value is called '{}'", name).at(graph_.place_of(at_));
 }
 
 Status Differentiation::find_ends() {
@@ -164,8 +165,7 @@ Status Differentiation::check_rules() const {
     names.insert(std::string(node.op->name));
   }
   if (!first) return {};
-  return Error(Code::unsupported, fmt::format("no derivative of {}", joined(names, ", ")))
-      .at(graph_.place(first->where));
+  return failure(Code::unsupported, "no derivative of {}", joined(names, ", ")).at(graph_.place(first->where));
 }
 
 /// The nodes that compute the derivatives stand where the gradient node stands, after what they read.
@@ -393,20 +393,17 @@ Status Differentiation::backward(const std::vector<NodeId>& nodes) {
 Status Differentiation::run() {
   NNEX_TRY(find_ends());
   if (graph_[at_].in.size() < by_.size())
-    return Error(Code::invalid_model,
-                 fmt::format("gradient: {} inputs for {} names", graph_[at_].in.size(), by_.size()))
+    return failure(Code::invalid_model, "gradient: {} inputs for {} names", graph_[at_].in.size(), by_.size())
         .at(graph_.place_of(at_));
   if (graph_[at_].out.size() > by_.size())
-    return Error(Code::invalid_model,
-                 fmt::format("gradient: {} outputs for {} names", graph_[at_].out.size(), by_.size()))
+    return failure(Code::invalid_model, "gradient: {} outputs for {} names", graph_[at_].out.size(), by_.size())
         .at(graph_.place_of(at_));
   collect();
   NNEX_TRY(copy_what_is_replaced());
   NNEX_TRY(check_rules());
   NNEX_TRY(check_order());
   if (!is_real(type(y_).dtype))
-    return Error(Code::invalid_model,
-                 fmt::format("gradient: y has elements of {}; needed real ones", name(type(y_).dtype)))
+    return failure(Code::invalid_model, "gradient: y has elements of {}; needed real ones", name(type(y_).dtype))
         .at(graph_.place_of(at_));
   d_[y_.n] = filled_like(y_, 1);
   NNEX_TRY(backward(path_));
@@ -436,7 +433,7 @@ Result<int> differentiate(ir::Graph& graph) {
   for (NodeId id : graph.order_with_blocks()) {
     if (graph[id].erased || graph[id].op->name != "gradient") continue;
     if (count++ == kMaxGradients || graph.node_count() > kMaxNodes)
-      return Error(Code::limit, fmt::format("more than {} gradients, or {} nodes with them", kMaxGradients, kMaxNodes))
+      return failure(Code::limit, "more than {} gradients, or {} nodes with them", kMaxGradients, kMaxNodes)
           .at(graph.place_of(id));
     NNEX_TRY(Differentiation(graph, id).run());
   }

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/failure.h"
 #include "passes/passes.h"
 
 namespace nnex::passes {
@@ -47,7 +48,7 @@ Result<int> inline_functions(ir::Graph& graph) {
     const auto it = graph.functions.find(fmt::format("{}:{}:{}", f.domain, f.name, f.overload));
     NNEX_ASSERT(it != graph.functions.end());
     if (calls_itself(origins, caller, it->first, graph.functions.size()))
-      return Error(Code::invalid_model, fmt::format("function '{}' calls itself", it->first)).at(graph.place_of(id));
+      return failure(Code::invalid_model, "function '{}' calls itself", it->first).at(graph.place_of(id));
     origins.push_back({it->first, caller, caller < 0 ? 1 : origins[static_cast<size_t>(caller)].depth + 1});
     const auto before = static_cast<uint32_t>(graph.node_count());
     NNEX_TRY(it->second->expand(graph, id));
@@ -55,7 +56,7 @@ Result<int> inline_functions(ir::Graph& graph) {
       if (graph[NodeId{n}].op == &call_op() && !graph[NodeId{n}].erased)
         calls.push_back({NodeId{n}, static_cast<int>(origins.size()) - 1});
     if (graph.node_count() - own > kMaxNodes)
-      return Error(Code::limit, fmt::format("inlined functions make more than {} nodes", kMaxNodes));
+      return failure(Code::limit, "inlined functions make more than {} nodes", kMaxNodes);
   }
   return static_cast<int>(calls.size());
 }

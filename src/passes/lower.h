@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/failure.h"
 #include "base/try.h"
 #include "graph/graph.h"
 
@@ -57,7 +58,7 @@ class Lowering {
   /// What keeps the node from being lowered, behind its row's name.
   template <class... T>
   Error error(fmt::format_string<T...> text, T&&... args) const {
-    return Error(Code::unsupported, fmt::format(text, std::forward<T>(args)...));
+    return failure(Code::unsupported, text, std::forward<T>(args)...);
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/built.h"
+#include "base/failure.h"
 #include "base/faults.h"
 #include "graph/custom.h"
 #include "graph/infer.h"
@@ -23,9 +24,8 @@ Status check_elements(const ir::Graph& graph) {
   for (uint32_t n = 0; n < graph.value_count(); ++n) {
     const ValueDef& value = graph[ValueId{n}];
     if (!has_elements(value.type.dtype))
-      return Error(Code::unsupported,
-                   fmt::format("value '{}': this build of nnex leaves elements of type {} out (NNEX_OPS)", value.name,
-                               name(value.type.dtype)));
+      return failure(Code::unsupported, "value '{}': this build of nnex leaves elements of type {} out (NNEX_OPS)",
+                     value.name, name(value.type.dtype));
   }
   return {};
 }

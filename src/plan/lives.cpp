@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/failure.h"
 #include "plan/arena.h"
 
 namespace nnex::plan {
@@ -50,8 +51,8 @@ Status Lives::lay_out(Plan& plan, std::span<const NodeId> nodes, std::span<const
   give_workspace(plan, memory_limit);
   NNEX_ASSIGN(const Offsets offsets, find_offsets(plan, runs));
   if (plan.arena_bytes > memory_limit)
-    return Error(Code::limit, fmt::format("the run needs {} for activations; the limit is {}",
-                                          size_text(plan.arena_bytes), size_text(memory_limit)));
+    return failure(Code::limit, "the run needs {} for activations; the limit is {}", size_text(plan.arena_bytes),
+                   size_text(memory_limit));
   for (const auto* made : {&placed_, &reusing_})
     for (ValueId v : *made) add_slot(plan, v, offsets.at(root(v).n));
   place_views(plan, offsets);
@@ -70,7 +71,7 @@ Result<Lives::Offsets> Lives::find_offsets(Plan& plan, std::span<const ItemRun> 
   for (ValueId v : placed_) {
     const Life& life = lives_.at(v.n);
     const auto bytes = bytes_for(life.dtype, life.shape.count());
-    if (!bytes) return Error(Code::limit, fmt::format("a tensor of {} elements is too large", life.shape.text()));
+    if (!bytes) return failure(Code::limit, "a tensor of {} elements is too large", life.shape.text());
     auto& list = in_lane(life) ? pieces[static_cast<size_t>(life.slices)] : requests;
     asked.emplace_back(&list, list.size());
     list.push_back({life.first, life.last, *bytes});
@@ -81,7 +82,7 @@ Result<Lives::Offsets> Lives::find_offsets(Plan& plan, std::span<const ItemRun> 
     NNEX_ASSIGN(const int64_t bytes, arena_offsets(pieces[i]));
     slices.lane_bytes = round_up(bytes, 64);
     const auto all = checked_mul(slices.lane_bytes, slices.lanes);
-    if (!all) return Error(Code::limit, fmt::format("{} slices side by side are too large", slices.lanes));
+    if (!all) return failure(Code::limit, "{} slices side by side are too large", slices.lanes);
     requests.push_back({runs[i].first, runs[i].end - 1, *all});
   }
   NNEX_ASSIGN(plan.arena_bytes, arena_offsets(requests));

@@ -1,11 +1,10 @@
 #include "plan/plan.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
 #include "base/checked.h"
+#include "base/failure.h"
 #include "graph/custom.h"
 #include "graph/work.h"
 #include "ops/fused.h"
@@ -329,8 +328,8 @@ class Planner {
           const DType type = shape ? kept_type(v).dtype : DType::none;
           if (const auto bytes = !shape || is_object(type) ? 0 : bytes_for(type, shape->count());
               !bytes || *bytes > c_.memory_limit)
-            return Error(Code::limit, fmt::format("a result of {} elements passes what a run may take; the limit is {}",
-                                                  shape->text(), size_text(c_.memory_limit)))
+            return failure(Code::limit, "a result of {} elements passes what a run may take; the limit is {}",
+                           shape->text(), size_text(c_.memory_limit))
                 .at(graph_.place_of(step.node));
         }
       const kernels::KernelRequest request = {*node.op, node.attrs.get(), in, out, c_.loops, c_.packs, c_.team};

@@ -1,11 +1,10 @@
 #include "run/carry.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <set>
 
+#include "base/failure.h"
 #include "base/nearest.h"
 #include "base/try.h"
 #include "graph/infer.h"
@@ -52,16 +51,15 @@ ValueId decider(const ir::Graph& graph, const std::vector<ValueId>& ordinary, co
 Result<Tensor> start_of(const ir::Graph& graph, ValueId input, const std::vector<ValueId>& ordinary) {
   const Type& type = graph[input].type;
   if (!type.dims || is_object(type.dtype))
-    return Error(Code::invalid_argument, fmt::format("input '{}' is {}; needed numbers of known rank to be carried",
-                                                     graph[input].name, type.text()));
+    return failure(Code::invalid_argument, "input '{}' is {}; needed numbers of known rank to be carried",
+                   graph[input].name, type.text());
   Ints extents;
   for (const Dim& d : *type.dims) {
     if (const ValueId other = d.is_number() ? ValueId{} : decider(graph, ordinary, d); other.valid())
-      return Error(
-          Code::invalid_argument,
-          fmt::format("input '{}' of {} cannot be carried while input '{}' decides its extent {}; that needs a "
-                      "number (symbols)",
-                      graph[input].name, type.text(), graph[other].name, d.text()));
+      return failure(Code::invalid_argument,
+                     "input '{}' of {} cannot be carried while input '{}' decides its extent {}; that needs a "
+                     "number (symbols)",
+                     graph[input].name, type.text(), graph[other].name, d.text());
     extents.push_back(d.number().value_or(0));
   }
   NNEX_ASSIGN(Tensor zeros, Tensor::make(type.dtype, Shape(extents)));
@@ -80,18 +78,16 @@ Status carry(ir::Graph& graph, const std::vector<Carry>& pairs) {
   std::set<std::string> taken, made;
   for (const Carry& c : pairs) {
     if (!taken.insert(c.input).second || !made.insert(c.output).second)
-      return Error(
-          Code::invalid_argument,
-          fmt::format("output '{}' carried into input '{}': one of them is carried already", c.output, c.input));
+      return failure(Code::invalid_argument, "output '{}' carried into input '{}': one of them is carried already",
+                     c.output, c.input);
     const auto in = find_port(graph, graph.inputs(), inputs, c.input);
     if (!in) return no_port("input", c.input, graph, graph.inputs(), inputs);
     const auto out = find_port(graph, graph.outputs(), outputs, c.output);
     if (!out) return no_port("output", c.output, graph, graph.outputs(), outputs);
     const ValueId param = graph.inputs()[*in], result = graph.outputs()[*out];
     if (!may_follow(graph[result].type, graph[param].type))
-      return Error(Code::invalid_argument,
-                   fmt::format("output '{}' of {} cannot be carried into input '{}' of {}", c.output,
-                               graph[result].type.text(), c.input, graph[param].type.text()));
+      return failure(Code::invalid_argument, "output '{}' of {} cannot be carried into input '{}' of {}", c.output,
+                     graph[result].type.text(), c.input, graph[param].type.text());
     ordinary.erase(std::find(ordinary.begin(), ordinary.end(), param));
   }
   for (const Carry& c : pairs) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/failure.h"
 #include "base/joined.h"
 #include "base/threads.h"
 #include "graph/snapshot.h"
@@ -97,10 +98,9 @@ Status write_sources(const CacheSources& sources, ByteWriter& to) {
   to.number(static_cast<uint32_t>(sources.files.size()));
   for (const SeenFile& file : sources.files) {
     if (file.path.empty()) return Error(Code::unsupported, "this system does not name files that are open");
-    if (file.fresh)
-      return Error(Code::unsupported, fmt::format("'{}' had been written just before it was read", file.path));
+    if (file.fresh) return failure(Code::unsupported, "'{}' had been written just before it was read", file.path);
     const auto now = look_at(file.path);
-    if (!now || !now->same(file)) return Error(Code::unsupported, fmt::format("'{}' changed meanwhile", file.path));
+    if (!now || !now->same(file)) return failure(Code::unsupported, "'{}' changed meanwhile", file.path);
     NNEX_ASSIGN(const ContentHash hash, hash_of_file(file.path));
     to.text(file.path);
     to.number(file.bytes);
@@ -269,7 +269,7 @@ Status write_cache(const CacheEntry& entry, const CacheSources& sources, const s
                    const std::vector<KeptPort>& outputs, const Compiled& compiled) {
   std::error_code error;
   fs::create_directories(entry.folder, error);
-  if (error) return Error(Code::unreadable, fmt::format("cannot make '{}': {}", entry.folder, error.message()));
+  if (error) return failure(Code::unreadable, "cannot make '{}': {}", entry.folder, error.message());
   NNEX_ASSIGN(FileWriter file, FileWriter::create(entry.file, Existing::replace));
   DataWriter data(file);
   NNEX_TRY(data.begin());

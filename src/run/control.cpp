@@ -1,9 +1,8 @@
 // Control flow and fused regions: operators whose blocks the run interprets (operators.md 4.21).
 
-#include <fmt/format.h>
-
-#include "base/copy_bytes.h"
 #include "ops/control.h"
+#include "base/copy_bytes.h"
+#include "base/failure.h"
 #include "run/frame.h"
 #include "tensor/convert.h"
 #include "tensor/stack.h"
@@ -16,7 +15,7 @@ constexpr int64_t kLoopLimit = int64_t{1} << 40;
 Result<bool> truth(const Value& v, const OpDef& op, std::string_view what) {
   const Tensor* t = v.tensor();
   if (!t || t->count() != 1)
-    return Error(Code::fault, fmt::format("{}: {} is {}; needed a tensor of one element", op.name, what, v.text()));
+    return failure(Code::fault, "{}: {} is {}; needed a tensor of one element", op.name, what, v.text());
   return real_at(*t, 0) != 0;
 }
 
@@ -140,8 +139,7 @@ Status Frame::run_scan(const Node& node) {
     axes.push_back(axis < 0 ? axis + t->shape().rank() : axis);
     const int64_t extent = t->shape()[axes.back()];
     if (steps >= 0 && extent != steps)
-      return Error(Code::fault,
-                   fmt::format("scan: scanned inputs have {} and {} steps; needed one number", steps, extent));
+      return failure(Code::fault, "scan: scanned inputs have {} and {} steps; needed one number", steps, extent);
     steps = extent;
   }
   std::vector<Stacker> scanned(body.results.size() - states, Stacker(steps));
@@ -188,8 +186,8 @@ Status Frame::run_sequence_map(const Node& node) {
       const Value& value = slots_[v.n];
       const Sequence* s = value.sequence();
       if (s && s->items.size() != items)
-        return Error(Code::fault, fmt::format("sequence_map: sequences have {} and {} items; needed one number", items,
-                                              s->items.size()));
+        return failure(Code::fault, "sequence_map: sequences have {} and {} items; needed one number", items,
+                       s->items.size());
       params.push_back(s ? s->items[item] : value);
     }
     NNEX_ASSIGN(std::vector<Value> made, call_block(node.blocks[0], std::move(params)));

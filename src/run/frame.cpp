@@ -1,13 +1,12 @@
 #include "run/frame.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <span>
 #include <utility>
 
 #include "base/copy_bytes.h"
+#include "base/failure.h"
 #include "base/float_mode.h"
 #include "base/interrupt.h"
 #include "graph/custom.h"
@@ -102,8 +101,7 @@ Status Frame::run_into(std::span<const Value> inputs, std::span<Tensor> outputs,
     const Tensor* t = v->tensor();
     Tensor& to = outputs[i];
     if (!t || t->dtype() != to.dtype() || !(t->shape() == to.shape()) || is_object(to.dtype()))
-      return Error(Code::invalid_argument,
-                   fmt::format("output {}: found room for {}; needed {}", i, Value(to).text(), v->text()));
+      return failure(Code::invalid_argument, "output {}: found room for {}; needed {}", i, Value(to).text(), v->text());
     if (t->data() != to.data() && t->bytes() > 0) copy_bytes(to.mutable_data(), t->data(), t->bytes());
   }
   std::vector<Value> next;
@@ -199,8 +197,8 @@ Status Frame::check_results(const plan::Plan& plan) const {
   const auto take = [&](const plan::Step::Fresh& f) -> Status {
     const int64_t bytes = bytes_for(f.dtype, f.shape.count()).value_or(INT64_MAX);
     if (bytes > model_->memory_limit - sum)
-      return Error(Code::limit, fmt::format("a tensor {}{} of {} bytes on top of {} held passes the limit of {}",
-                                            name(f.dtype), f.shape.text(), bytes, sum, model_->memory_limit));
+      return failure(Code::limit, "a tensor {}{} of {} bytes on top of {} held passes the limit of {}", name(f.dtype),
+                     f.shape.text(), bytes, sum, model_->memory_limit);
     held[f.value.n] = bytes, sum += bytes;
     return {};
   };
@@ -365,8 +363,8 @@ Status Frame::check_strings(const Bound::Wires& wires, const plan::Step& step) c
   }
   int64_t bytes = 0;
   if (!__builtin_mul_overflow(count, longest, &bytes) && bytes <= model_->memory_limit) return {};
-  return Error(Code::limit, fmt::format("{} strings of up to {} bytes could pass the run's limit of {} bytes", count,
-                                        longest, model_->memory_limit));
+  return failure(Code::limit, "{} strings of up to {} bytes could pass the run's limit of {} bytes", count, longest,
+                 model_->memory_limit);
 }
 
 DType Frame::dtype_of(const plan::Step& step, const Bound::Wires& wires) const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/failure.h"
 #include "base/try.h"
 #include "tensor/sparse.h"
 
@@ -94,13 +95,12 @@ std::optional<std::string> misfit(const PortInfo& port, const Tensor& t, std::ma
 Status check_input(const InputPort& port, const Value& value, std::map<std::string, int64_t>& symbols,
                    std::string_view what) {
   const auto wrong = [&](std::string_view found, std::string_view more = "") {
-    return Error(Code::invalid_argument,
-                 fmt::format("{} '{}': found {}; needed {}{}", what, port.info.name, found, port.info.type, more));
+    return failure(Code::invalid_argument, "{} '{}': found {}; needed {}{}", what, port.info.name, found,
+                   port.info.type, more);
   };
   const Tensor* t = value.tensor();
   if (value.empty())
-    return Error(Code::invalid_argument,
-                 fmt::format("{} '{}' is missing; needed {}", what, port.info.name, port.info.type));
+    return failure(Code::invalid_argument, "{} '{}' is missing; needed {}", what, port.info.name, port.info.type);
   if (port.info.dtype == DType::none) {
     if (!fits(port.type, value)) return wrong(type_of(value).text());
   } else {

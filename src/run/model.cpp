@@ -1,4 +1,5 @@
 #include "nnex/model.h"
+#include "base/failure.h"
 #include "base/joined.h"
 
 #include <fmt/format.h>
@@ -96,17 +97,17 @@ Status check_missing(const ir::Graph& graph) {
   if (missing.empty()) return {};
   std::string list;
   for (const Missing& m : missing) list += fmt::format("\n  {}", m.text());
-  return Error(Code::unsupported,
-               fmt::format("{} operator{} missing:{}", missing.size(), missing.size() == 1 ? " is" : "s are", list));
+  return failure(Code::unsupported, "{} operator{} missing:{}", missing.size(), missing.size() == 1 ? " is" : "s are",
+                 list);
 }
 
 Result<kernels::simd::Isa> chosen_isa(InstructionSet wanted) {
   if (wanted == InstructionSet::best) return kernels::simd::best_isa();
   const int i = static_cast<int>(wanted) - 1;
   if (i < 0 || i >= static_cast<int>(kernels::simd::Isa::count))
-    return Error(Code::invalid_argument, fmt::format("no instruction set of number {}", i + 1));
+    return failure(Code::invalid_argument, "no instruction set of number {}", i + 1);
   if (kernels::simd::can_run(static_cast<kernels::simd::Isa>(i))) return static_cast<kernels::simd::Isa>(i);
-  return Error(Code::unsupported, fmt::format("this machine or build cannot run instruction set '{}'", name(wanted)));
+  return failure(Code::unsupported, "this machine or build cannot run instruction set '{}'", name(wanted));
 }
 
 Result<const kernels::simd::Loops*> chosen_loops(const LoadOptions& options) {
@@ -341,7 +342,7 @@ auto Session::Impl::once(std::span<const Value> inputs, F&& run) -> decltype(run
   return alone([&]() -> decltype(run()) {
     const size_t needed = model->inputs.size();
     if (inputs.size() != needed)
-      return Error(Code::invalid_argument, fmt::format("found {} inputs; the model takes {}", inputs.size(), needed));
+      return failure(Code::invalid_argument, "found {} inputs; the model takes {}", inputs.size(), needed);
     std::map<std::string, int64_t> symbols;
     for (size_t i = 0; i < needed; ++i) NNEX_TRY(check_input(model->taken[i], inputs[i], symbols));
     auto result = run();
@@ -358,13 +359,11 @@ Result<std::vector<Value>> Session::Impl::stand_ins(const std::map<std::string, 
   alignas(64) static constexpr std::byte kNothing[64] = {};
   const auto stand_in = [](const PortInfo& port, const std::vector<int64_t>& extents) -> Result<Value> {
     if (std::any_of(extents.begin(), extents.end(), [](int64_t e) { return e < 0; }))
-      return Error(Code::invalid_argument,
-                   fmt::format("input '{}': [{}] is no shape", port.name, joined(extents, ",")));
+      return failure(Code::invalid_argument, "input '{}': [{}] is no shape", port.name, joined(extents, ","));
     const Shape shape(extents);
     const auto count = shape.checked_count();
     if (!count || !bytes_for(port.dtype, *count))
-      return Error(Code::limit,
-                   fmt::format("input '{}': a tensor {}{} is too large", port.name, name(port.dtype), shape.text()));
+      return failure(Code::limit, "input '{}': a tensor {}{} is too large", port.name, name(port.dtype), shape.text());
     return Value(Tensor::borrow(port.dtype, shape, kNothing));
   };
   std::vector<Value> out(model->inputs.size());
@@ -372,8 +371,8 @@ Result<std::vector<Value>> Session::Impl::stand_ins(const std::map<std::string, 
   for (const auto& [name, extents] : shapes) {
     NNEX_ASSIGN(const size_t at, port_at("input", model->inputs, name));
     if (model->inputs[at].dtype == DType::none)
-      return Error(Code::invalid_argument,
-                   fmt::format("input '{}' is {}; shapes are those of tensors", name, model->inputs[at].type));
+      return failure(Code::invalid_argument, "input '{}' is {}; shapes are those of tensors", name,
+                     model->inputs[at].type);
     NNEX_ASSIGN(out[at], stand_in(model->inputs[at], extents));
     NNEX_TRY(check_input(model->taken[at], out[at], symbols));
   }
@@ -386,12 +385,11 @@ Result<std::vector<Value>> Session::Impl::stand_ins(const std::map<std::string, 
     for (const Dim& d : dims ? *dims : Dims()) {
       const auto number = d.with(known).number();
       if (!number)
-        return Error(Code::invalid_argument, fmt::format("input '{}': extent {} of {} is not known; name its shape",
-                                                         port.name, d.text(), port.type));
+        return failure(Code::invalid_argument, "input '{}': extent {} of {} is not known; name its shape", port.name,
+                       d.text(), port.type);
       extents.push_back(*number);
     }
-    if (!dims)
-      return Error(Code::invalid_argument, fmt::format("input '{}': name the shape of {}", port.name, port.type));
+    if (!dims) return failure(Code::invalid_argument, "input '{}': name the shape of {}", port.name, port.type);
     NNEX_ASSIGN(out[i], stand_in(port, extents));
   }
   return out;
@@ -418,9 +416,9 @@ Status check_apart(std::span<const Tensor> outputs, std::span<const Value> input
                    const std::vector<PortInfo>& input_ports) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto shared = [&](const std::string& other) {
-      return Error(Code::invalid_argument,
-                   fmt::format("output {}: found {}, which shares bytes with {}; needed memory of its own", i,
-                               Value(outputs[i]).text(), other));
+      return failure(Code::invalid_argument,
+                     "output {}: found {}, which shares bytes with {}; needed memory of its own", i,
+                     Value(outputs[i]).text(), other);
     };
     for (size_t j = 0; j < i; ++j)
       if (overlap(outputs[i], outputs[j])) return shared(fmt::format("output {}", j));
@@ -436,11 +434,10 @@ Status check_apart(std::span<const Tensor> outputs, std::span<const Value> input
 Status Session::run_into(std::span<const Value> inputs, std::span<Tensor> outputs, const RunOptions& options) {
   const size_t needed = impl().model->outputs.size();
   if (outputs.size() != needed)
-    return Error(Code::invalid_argument, fmt::format("found {} outputs; the model gives {}", outputs.size(), needed));
+    return failure(Code::invalid_argument, "found {} outputs; the model gives {}", outputs.size(), needed);
   for (size_t i = 0; i < needed; ++i) {
     if (!has_memory(outputs[i]))
-      return Error(Code::invalid_argument,
-                   fmt::format("output {}: found {} without memory", i, Value(outputs[i]).text()));
+      return failure(Code::invalid_argument, "output {}: found {} without memory", i, Value(outputs[i]).text());
     if (outputs[i].writable()) continue;
     const std::string found = Value(outputs[i]).text();
     return Error(Code::invalid_argument,
@@ -462,8 +459,7 @@ Result<std::map<std::string, Value>> Session::run(const std::map<std::string, Va
   std::vector<Value> ordered;
   for (const PortInfo& p : ports) {
     auto it = inputs.find(p.name);
-    if (it == inputs.end())
-      return Error(Code::invalid_argument, fmt::format("input '{}' is missing; needed {}", p.name, p.type));
+    if (it == inputs.end()) return failure(Code::invalid_argument, "input '{}' is missing; needed {}", p.name, p.type);
     ordered.push_back(it->second);
   }
   NNEX_ASSIGN(std::vector<Value> out, run(std::span<const Value>(ordered), options));

@@ -1,8 +1,7 @@
 #include "run/options.h"
 
-#include <fmt/format.h>
-
 #include "base/choice.h"
+#include "base/failure.h"
 #include "base/try.h"
 
 namespace nnex {
@@ -10,7 +9,7 @@ namespace {
 
 Status check_limit(const char* name, int64_t number) {
   if (number >= 0) return {};
-  return Error(Code::invalid_argument, fmt::format("option '{}': found {}; needed 0 or more", name, number));
+  return failure(Code::invalid_argument, "option '{}': found {}; needed 0 or more", name, number);
 }
 
 }  // namespace
@@ -25,14 +24,14 @@ Status check_options(const LoadOptions& options) {
   for (const auto& [input, extents] : options.shapes)
     for (const int64_t extent : extents)
       if (extent < 0)
-        return Error(Code::invalid_argument,
-                     fmt::format("input '{}' cannot have an extent of {}; needed 0 or more", input, extent));
+        return failure(Code::invalid_argument, "input '{}' cannot have an extent of {}; needed 0 or more", input,
+                       extent);
   return {};
 }
 
 Status check_options(const SessionOptions& options) {
   if (options.threads >= 0) return {};
-  return Error(Code::invalid_argument, fmt::format("found {} threads; needed 0 or more", options.threads));
+  return failure(Code::invalid_argument, "found {} threads; needed 0 or more", options.threads);
 }
 
 }  // namespace nnex

@@ -1,7 +1,6 @@
 #include "standards/below.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <cstring>
 
 #include "base/built.h"
+#include "base/failure.h"
 #include "base/try.h"
 
 namespace nnex {
@@ -20,13 +20,13 @@ Descriptor::~Descriptor() {
 
 Result<std::vector<std::string>> path_parts(const std::string& what, const std::string& path) {
   if (path.empty() || path.front() == '/' || path.find('\0') != std::string::npos)
-    return Error(Code::invalid_model, fmt::format("{} '{}' must be a relative path", what, path));
+    return failure(Code::invalid_model, "{} '{}' must be a relative path", what, path);
   std::vector<std::string> parts;
   for (size_t begin = 0; begin <= path.size();) {
     const size_t end = std::min(path.find('/', begin), path.size());
     std::string part = path.substr(begin, end - begin);
     if (part == ".." && parts.empty())
-      return Error(Code::invalid_model, fmt::format("{} '{}' leaves the model's folder", what, path));
+      return failure(Code::invalid_model, "{} '{}' leaves the model's folder", what, path);
     if (part == "..")
       parts.pop_back();
     else if (!part.empty() && part != ".")
@@ -38,7 +38,7 @@ Result<std::vector<std::string>> path_parts(const std::string& what, const std::
 
 Result<Descriptor> open_below(const std::string& folder, const std::string& what, const std::string& path) {
   NNEX_ASSIGN(std::vector<std::string> parts, path_parts(what, path));
-  if (parts.empty()) return Error(Code::invalid_model, fmt::format("{} '{}' names no file", what, path));
+  if (parts.empty()) return failure(Code::invalid_model, "{} '{}' names no file", what, path);
   if (!kOpensFiles) return Descriptor(-1);
   Descriptor at(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   for (size_t i = 0; at.get() >= 0 && i < parts.size(); ++i) {
@@ -47,13 +47,12 @@ Result<Descriptor> open_below(const std::string& folder, const std::string& what
   }
   if (at.get() < 0 && errno == ENOENT) return at;
   if (at.get() < 0)
-    return Error(Code::unreadable,
-                 fmt::format("cannot open {} '{}': {}", what, path,
-                             errno == ELOOP || errno == ENOTDIR ? "a link or no folder on the way" : strerror(errno)));
+    return failure(Code::unreadable, "cannot open {} '{}': {}", what, path,
+                   errno == ELOOP || errno == ENOTDIR ? "a link or no folder on the way" : strerror(errno));
   struct stat about = {};
   if (::fstat(at.get(), &about) != 0 || !S_ISREG(about.st_mode))
-    return Error(Code::unreadable, fmt::format("{} '{}' is no regular file", what, path));
-  if (about.st_nlink > 1) return Error(Code::unreadable, fmt::format("{} '{}' is a hard link", what, path));
+    return failure(Code::unreadable, "{} '{}' is no regular file", what, path);
+  if (about.st_nlink > 1) return failure(Code::unreadable, "{} '{}' is a hard link", what, path);
   return at;
 }
 

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/built.h"
+#include "base/failure.h"
 #include "base/joined.h"
 #include "base/try.h"
 #include "standards/below.h"
@@ -95,7 +96,7 @@ Container Container::of_folder(std::string path, MapPolicy policy, std::shared_p
 
 Result<Container> Container::of_reader(std::string name, FileReader reader) {
   if (!reader.list || !reader.read)
-    return Error(Code::invalid_argument, fmt::format("'{}': needed callbacks that list and read files", name));
+    return failure(Code::invalid_argument, "'{}': needed callbacks that list and read files", name);
   Container out;
   out.path_ = std::move(name);
   out.given_ = std::make_shared<Given>();
@@ -132,8 +133,7 @@ bool Container::has(const std::string& name) const {
 Result<FileBytes> Container::read(const std::string& name) const {
   NNEX_ASSIGN(auto file, find(folder_ ? "the file" : "the file name", name, place(name)));
   if (file) return std::move(*file);
-  return Error(Code::unreadable,
-               fmt::format("'{}' holds no '{}'", path_.empty() ? "a model from memory" : path_, name));
+  return failure(Code::unreadable, "'{}' holds no '{}'", path_.empty() ? "a model from memory" : path_, name);
 }
 
 Result<std::optional<FileBytes>> Container::find(const std::string& what, const std::string& name,

@@ -1,7 +1,6 @@
 #include "standards/export_spelling.h"
 
-#include <fmt/format.h>
-
+#include "base/failure.h"
 #include "standards/spelling.h"
 #include "tensor/convert.h"
 
@@ -26,7 +25,7 @@ class SpellingExporter {
 
  private:
   Error cannot(std::string_view what, std::string_view name) const {
-    return Error(Code::unsupported, fmt::format("{}: {} '{}' cannot be said", spelling_.name, what, name));
+    return failure(Code::unsupported, "{}: {} '{}' cannot be said", spelling_.name, what, name);
   }
 
   /// Says a value under every name the format has for it; whether there was one.
@@ -41,8 +40,7 @@ class SpellingExporter {
       if (r.codec) {
         auto written = r.codec->write(value);
         if (!written.ok())
-          return Error(Code::unsupported,
-                       fmt::format("{}: attribute '{}': {}", spelling_.name, ours, written.error().message()));
+          return failure(Code::unsupported, "{}: attribute '{}': {}", spelling_.name, ours, written.error().message());
         theirs = std::move(written).value();
       }
       NNEX_TRY(put(r.theirs, std::move(theirs)));
@@ -71,8 +69,8 @@ class SpellingExporter {
     if (same(value, usual)) return {};  // even where the format has no word for it
     if (!said.ok()) return std::move(said).error();
     if (*said) return {};
-    return Error(Code::unsupported, fmt::format("{}: attribute '{}' is {}; only {} can be said", spelling_.name, f.name,
-                                                text(value), text(usual)));
+    return failure(Code::unsupported, "{}: attribute '{}' is {}; only {} can be said", spelling_.name, f.name,
+                   text(value), text(usual));
   }
 
   const AttrValue* known(std::string_view port) const {
@@ -110,8 +108,7 @@ class SpellingExporter {
     const AttrValue* content = known(p.name);
     if (!content && v.valid() && is_attribute(p)) {
       const Tensor* t = graph_[v].constant.tensor();
-      if (!t)
-        return Error(Code::unsupported, fmt::format("{}: '{}' is computed; it needs numbers", spelling_.name, p.name));
+      if (!t) return failure(Code::unsupported, "{}: '{}' is computed; it needs numbers", spelling_.name, p.name);
       NNEX_ASSIGN(AttrValue value, attribute_of(*t));
       NNEX_ASSIGN(const bool said, say(p.name, value));
       return said ? Status() : Status(cannot("input", p.name));
@@ -146,7 +143,7 @@ Result<ExportedNode> export_spelling(const ir::Graph& graph, const PlainNode& no
 Result<AttrValue> attribute_of(const Tensor& t) {
   const bool real = is_real(t.dtype());
   if (t.shape().rank() > 1 || is_object(t.dtype()) || is_complex(t.dtype()) || t.count() > (1 << 20))
-    return Error(Code::unsupported, fmt::format("a tensor of {} is no attribute", t.shape().text()));
+    return failure(Code::unsupported, "a tensor of {} is no attribute", t.shape().text());
   if (t.shape().scalar()) {
     if (t.dtype() == DType::boolean) return AttrValue(int_at(t, 0) != 0);
     return real ? AttrValue(real_at(t, 0)) : AttrValue(int_at(t, 0));

@@ -1,7 +1,6 @@
 #include "standards/gzip.h"
 
-#include <fmt/format.h>
-
+#include "base/failure.h"
 #include "base/try.h"
 
 #if defined(NNEX_ZLIB)
@@ -48,14 +47,14 @@ class Growing {
   Status append(std::string_view more) {
     const auto n = static_cast<int64_t>(more.size());
     if (!memory_->take(n))
-      return Error(Code::limit, fmt::format("it unpacks to more than reading may take: {} bytes, of which {} are held",
-                                            memory_->limit(), memory_->held()))
+      return failure(Code::limit, "it unpacks to more than reading may take: {} bytes, of which {} are held",
+                     memory_->limit(), memory_->held())
           .helped_by({"memory_limit", "", "raises what reading may take"});
     counted_ += n;
     if (size_ + more.size() > capacity_) {
       const size_t wanted = std::max(size_ + more.size(), capacity_ + capacity_ / 2);
       auto* grown = static_cast<char*>(std::realloc(data_, wanted));
-      if (!grown) return Error(Code::limit, fmt::format("no memory for {} unpacked bytes", wanted));
+      if (!grown) return failure(Code::limit, "no memory for {} unpacked bytes", wanted);
       data_ = grown, capacity_ = wanted;
     }
     if (!more.empty()) std::memcpy(data_ + size_, more.data(), more.size());
@@ -90,17 +89,16 @@ Result<Unpacked> gunzip(std::string_view bytes, uint64_t max, const std::shared_
     s.z.avail_out = static_cast<uInt>(piece.size());
     const int r = inflate(&s.z, Z_NO_FLUSH);
     const size_t made = piece.size() - s.z.avail_out;
-    if (made > max - out->bytes().size())
-      return Error(Code::limit, fmt::format("it unpacks to more than {} bytes", max));
+    if (made > max - out->bytes().size()) return failure(Code::limit, "it unpacks to more than {} bytes", max);
     NNEX_TRY(out->append({piece.data(), made}));
     const std::string_view left = bytes.substr(at - s.z.avail_in);
     if (r == Z_STREAM_END) {
       if (!is_gzip(left)) return Unpacked{out->bytes(), out};  // what follows is padding
       if (inflateReset(&s.z) != Z_OK) return Error(Code::unreadable, "gzip is broken");
     } else if (r == Z_BUF_ERROR || (r == Z_OK && left.empty() && s.z.avail_out != 0)) {
-      return Error(Code::unreadable, fmt::format("gzip is cut short after {} bytes", bytes.size()));
+      return failure(Code::unreadable, "gzip is cut short after {} bytes", bytes.size());
     } else if (r != Z_OK) {
-      return Error(Code::unreadable, fmt::format("gzip is broken: {}", s.z.msg ? s.z.msg : "no more is known"));
+      return failure(Code::unreadable, "gzip is broken: {}", s.z.msg ? s.z.msg : "no more is known");
     }
   }
 }

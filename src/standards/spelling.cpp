@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/failure.h"
 #include "base/joined.h"
 #include "ops/built.h"
 #include "ops/codecs.h"
@@ -36,7 +37,7 @@ Result<Tensor> port_constant(const AttrValue& v, DType real_type) {
   if (auto* x = std::get_if<double>(&v)) return convert(Tensor::scalar<double>(*x), real_type);
   if (auto* l = std::get_if<Reals>(&v))
     return convert(Tensor::of(Shape{static_cast<int64_t>(l->size())}, *l), real_type);
-  return Error(Code::invalid_model, fmt::format("found {}; needed numbers", text(v)));
+  return failure(Code::invalid_model, "found {}; needed numbers", text(v));
 }
 
 /// Puts one attribute in its place.
@@ -75,14 +76,13 @@ class Placer {
     if (const Field* f = op_.attrs.find(ours)) return set_field(theirs, *f, converted);
     if (int port = op_.input(ours); port >= 0) return set_port(theirs, static_cast<size_t>(port), converted);
     if (theirs.rfind("__", 0) == 0) return {};
-    return Error(Code::invalid_model, fmt::format("{} has no attribute '{}'", spelling_.name, theirs));
+    return failure(Code::invalid_model, "{} has no attribute '{}'", spelling_.name, theirs);
   }
 
   Status check_required() const {
     for (const Field& f : op_.attrs.fields)
       if (f.required && std::find(given_.begin(), given_.end(), f.name) == given_.end() && !has_preset(f.name))
-        return Error(Code::invalid_model,
-                     fmt::format("{}: attribute '{}' is required", spelling_.name, theirs_of(f.name)));
+        return failure(Code::invalid_model, "{}: attribute '{}' is required", spelling_.name, theirs_of(f.name));
     return {};
   }
 
@@ -90,20 +90,19 @@ class Placer {
     const bool variadic = !op_.inputs.empty() && op_.inputs.back().arity == Arity::variadic;
     const size_t max = spelling_.ports.empty() ? op_.inputs.size() : spelling_.ports.size();
     if (!variadic && node_.in.size() > max)
-      return Error(Code::invalid_model,
-                   fmt::format("{}: found {} inputs; it takes at most {}", spelling_.name, node_.in.size(), max));
+      return failure(Code::invalid_model, "{}: found {} inputs; it takes at most {}", spelling_.name, node_.in.size(),
+                     max);
     for (size_t i = op_.inputs.size(); variadic && i <= in_.size(); ++i)
       if (!in_[i - 1].valid())
-        return Error(Code::invalid_model,
-                     fmt::format("{}: input {} ('{}') has no name", spelling_.name, i - 1, op_.inputs.back().name));
+        return failure(Code::invalid_model, "{}: input {} ('{}') has no name", spelling_.name, i - 1,
+                       op_.inputs.back().name);
     for (size_t i = 0; i < op_.inputs.size(); ++i)
       if (op_.inputs[i].arity == Arity::one && (i >= in_.size() || !in_[i].valid()))
-        return Error(Code::invalid_model,
-                     fmt::format("{}: input {} ('{}') is required", spelling_.name, i, op_.inputs[i].name));
+        return failure(Code::invalid_model, "{}: input {} ('{}') is required", spelling_.name, i, op_.inputs[i].name);
     const bool many = !op_.outputs.empty() && op_.outputs.back().arity == Arity::variadic;
     if (!many && node_.outputs > op_.outputs.size())
-      return Error(Code::invalid_model, fmt::format("{}: found {} outputs; it has at most {}", spelling_.name,
-                                                    node_.outputs, op_.outputs.size()));
+      return failure(Code::invalid_model, "{}: found {} outputs; it has at most {}", spelling_.name, node_.outputs,
+                     op_.outputs.size());
     return {};
   }
 
@@ -126,7 +125,7 @@ class Placer {
   }
 
   Status wrong(std::string_view theirs, std::string_view what) const {
-    return Error(Code::invalid_model, fmt::format("{}: attribute '{}': {}", spelling_.name, theirs, what));
+    return failure(Code::invalid_model, "{}: attribute '{}': {}", spelling_.name, theirs, what);
   }
 
   Status set_field(const std::string& theirs, const Field& f, AttrValue& value) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/failure.h"
 #include "base/joined.h"
 #include "base/try.h"
 #include "standards/below.h"
@@ -129,7 +130,7 @@ class TarReader {
       const std::string_view header = bytes_.substr(at_, kBlock);
       at_ += kBlock;
       if (zeros(header)) return std::move(files_);
-      if (++entries > max_) return Error(Code::limit, fmt::format("the archive holds more than {} entries", max_));
+      if (++entries > max_) return failure(Code::limit, "the archive holds more than {} entries", max_);
       NNEX_TRY(entry(header));
     }
   }
@@ -171,19 +172,18 @@ class TarReader {
     NNEX_ASSIGN(std::vector<std::string> parts, path_parts("the archive's path", path));
     const bool folder = kind == '5' || kind == 'D' || path.back() == '/';
     if (kind == '1' || kind == '2')
-      return Error(Code::invalid_model, fmt::format("the archive's '{}' is a link; only files are read", path));
+      return failure(Code::invalid_model, "the archive's '{}' is a link; only files are read", path);
     if (kind == '3' || kind == '4' || kind == '6')
-      return Error(Code::invalid_model, fmt::format("the archive's '{}' is a device or pipe", path));
+      return failure(Code::invalid_model, "the archive's '{}' is a device or pipe", path);
     if (kind == 'S') return sparse();
     if (folder) return {};
     if (kind != '0' && kind != '\0' && kind != '7')
-      return Error(Code::invalid_model,
-                   fmt::format("the archive's '{}' is an entry of the unknown kind '{}'; only files are read", path,
-                               kind > ' ' && kind <= '~' ? std::string(1, kind)
-                                                         : fmt::format("0x{:02x}", static_cast<uint8_t>(kind))));
-    if (parts.empty()) return Error(Code::invalid_model, fmt::format("the archive's path '{}' names no file", path));
+      return failure(
+          Code::invalid_model, "the archive's '{}' is an entry of the unknown kind '{}'; only files are read", path,
+          kind > ' ' && kind <= '~' ? std::string(1, kind) : fmt::format("0x{:02x}", static_cast<uint8_t>(kind)));
+    if (parts.empty()) return failure(Code::invalid_model, "the archive's path '{}' names no file", path);
     if (!files_.emplace(joined(parts, "/"), content).second)
-      return Error(Code::invalid_model, fmt::format("the archive holds '{}' twice", path));
+      return failure(Code::invalid_model, "the archive holds '{}' twice", path);
     return {};
   }
 

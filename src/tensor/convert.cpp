@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/failure.h"
 #include "base/mapped_file.h"
 #include "base/pieces.h"
 #include "base/sha256.h"
@@ -135,8 +136,7 @@ Result<double> parsed(std::string_view text) {
   double x = 0;
   auto [end, error] = fast_float::from_chars(digits.data(), digits.data() + digits.size(), x);
   // Beyond double's range fast_float gives infinity or 0: what rounding gives, too.
-  if (digits.empty() || end != digits.data() + digits.size())
-    return Error(Code::fault, fmt::format("'{}' is no number", text));
+  if (digits.empty() || end != digits.data() + digits.size()) return failure(Code::fault, "'{}' is no number", text);
   (void)error;
   return x;
 }
@@ -187,7 +187,7 @@ Result<Tensor> to_text(const Tensor& from) {
 
 Result<Tensor> convert_complex(const Tensor& from, DType to) {
   if (!is_complex(from.dtype()) || !is_complex(to))
-    return Error(Code::unsupported, fmt::format("conversion from {} to {}", name(from.dtype()), name(to)));
+    return failure(Code::unsupported, "conversion from {} to {}", name(from.dtype()), name(to));
   NNEX_ASSIGN(Tensor out, Tensor::make(to, from.shape()));
   for (size_t i = 0; i < static_cast<size_t>(from.count()) * 2; ++i) {
     const double x = from.dtype() == DType::c64 ? reinterpret_cast<const float*>(from.data())[i]
@@ -228,7 +228,7 @@ Result<Tensor> convert(const Tensor& given, DType to, const CastOptions& options
       });
     }
   });
-  if (!done) return Error(Code::unsupported, fmt::format("conversion from {} to {}", name(from.dtype()), name(to)));
+  if (!done) return failure(Code::unsupported, "conversion from {} to {}", name(from.dtype()), name(to));
   return out;
 }
 

@@ -1,13 +1,12 @@
 #include "tensor/stack.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <functional>
 #include <numeric>
 
 #include "base/checked.h"
+#include "base/failure.h"
 #include "base/try.h"
 #include "tensor/has_memory.h"
 
@@ -34,11 +33,10 @@ int64_t extent_product(const Shape& s, int64_t begin, int64_t end) {
 Result<Tensor> slice_at(const Tensor& t, int64_t axis, int64_t index) {
   NNEX_TRY(need_memory(t));
   if (axis < 0 || axis >= t.shape().rank())
-    return Error(Code::invalid_argument,
-                 fmt::format("slice_at: axis {} of a tensor of {} axes", axis, t.shape().rank()));
+    return failure(Code::invalid_argument, "slice_at: axis {} of a tensor of {} axes", axis, t.shape().rank());
   if (index < 0 || index >= t.shape()[axis])
-    return Error(Code::invalid_argument,
-                 fmt::format("slice_at: index {} is outside [0, {}) of axis {}", index, t.shape()[axis], axis));
+    return failure(Code::invalid_argument, "slice_at: index {} is outside [0, {}) of axis {}", index, t.shape()[axis],
+                   axis);
   if (bits(t.dtype()) < 8) return Error(Code::unsupported, "slices of tensors narrower than a byte");
   std::vector<int64_t> extents(t.shape().begin(), t.shape().end());
   const int64_t outer = extent_product(t.shape(), 0, axis),
@@ -52,7 +50,7 @@ Result<Tensor> slice_at(const Tensor& t, int64_t axis, int64_t index) {
 
 Status Stacker::reserve(int64_t parts) {
   const auto elements = checked_mul(parts, part_.count());
-  if (!elements) return Error(Code::limit, fmt::format("{} steps of {} are too many elements", parts, part_.text()));
+  if (!elements) return failure(Code::limit, "{} steps of {} are too many elements", parts, part_.text());
   NNEX_ASSIGN(Tensor larger, Tensor::make(type_, Shape{*elements}));
   if (count_ > 0) copy_elements(elements_, 0, larger, 0, count_ * part_.count());
   elements_ = std::move(larger);
@@ -66,8 +64,8 @@ Status Stacker::add(const Tensor& part) {
     type_ = part.dtype(), part_ = part.shape();
     NNEX_TRY(reserve(std::max<int64_t>(expected_, 1)));
   } else if (!(part.shape() == part_) || part.dtype() != type_) {
-    return Error(Code::fault, fmt::format("steps gave {}{} and {}{}; needed one shape", name(type_), part_.text(),
-                                          name(part.dtype()), part.shape().text()));
+    return failure(Code::fault, "steps gave {}{} and {}{}; needed one shape", name(type_), part_.text(),
+                   name(part.dtype()), part.shape().text());
   }
   if (part_.count() > 0) {
     if (count_ == room_) NNEX_TRY(reserve(count_ + count_ / 2 + 1));
@@ -82,8 +80,7 @@ Result<Tensor> Stacker::take(int64_t axis, const Type& item, bool reversed) {
   if (count_ == 0 && item.dims)
     for (const Dim& d : *item.dims) extents.push_back(d.number().value_or(0));
   const int64_t rank = static_cast<int64_t>(extents.size()) + 1;
-  if (axis < -rank || axis >= rank)
-    return Error(Code::fault, fmt::format("axis {} is outside a result of {} axes", axis, rank));
+  if (axis < -rank || axis >= rank) return failure(Code::fault, "axis {} is outside a result of {} axes", axis, rank);
   if (axis < 0) axis += rank;
   const DType type = count_ == 0 ? item.dtype : type_;
   if (bits(type) < 8) return Error(Code::unsupported, "stacks of tensors narrower than a byte");

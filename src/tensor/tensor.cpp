@@ -1,4 +1,5 @@
 #include "nnex/tensor.h"
+#include "base/failure.h"
 
 #include <fmt/format.h>
 
@@ -74,24 +75,23 @@ Tensor::~Tensor() = default;
 
 Result<Tensor> Tensor::make(DType type, Shape shape) {
   if (bits(type) == 0)
-    return Error(Code::invalid_argument, fmt::format("a tensor of type {}; needed an element type", name(type)));
+    return failure(Code::invalid_argument, "a tensor of type {}; needed an element type", name(type));
   for (int64_t extent : shape)
     if (extent < 0)
-      return Error(Code::invalid_argument,
-                   fmt::format("a tensor {}{}; needed extents of 0 or more", name(type), shape.text()));
+      return failure(Code::invalid_argument, "a tensor {}{}; needed extents of 0 or more", name(type), shape.text());
   auto count = shape.checked_count();
   auto bytes = count ? bytes_for(type, *count) : std::nullopt;
-  if (!bytes) return Error(Code::limit, fmt::format("a tensor {}{} is too large", name(type), shape.text()));
+  if (!bytes) return failure(Code::limit, "a tensor {}{} is too large", name(type), shape.text());
   const auto& account = AccountScope::current();
   if (account && !account->take(*bytes))
-    return Error(Code::limit, fmt::format("a tensor {}{} of {} bytes on top of {} held passes the limit of {}",
-                                          name(type), shape.text(), *bytes, account->held(), account->limit()));
+    return failure(Code::limit, "a tensor {}{} of {} bytes on top of {} held passes the limit of {}", name(type),
+                   shape.text(), *bytes, account->held(), account->limit());
   std::shared_ptr<void> owner = type == DType::str ? allocate_objects<std::string>(*count)
                                 : type == kDimType ? allocate_objects<Dim>(*count)
                                                    : allocate(*bytes);
   if (!owner) {
     if (account) account->give_back(*bytes);
-    return Error(Code::limit, fmt::format("no memory for a tensor {}{} of {} bytes", name(type), shape.text(), *bytes));
+    return failure(Code::limit, "no memory for a tensor {}{} of {} bytes", name(type), shape.text(), *bytes);
   }
   if (account) owner = counted(std::move(owner), account, *bytes);
   void* const data = owner.get();
@@ -164,7 +164,7 @@ bool has_memory(const Tensor& t) { return t.count() > 0 ? t.data() != nullptr : 
 
 Status need_memory(const Tensor& t) {
   if (has_memory(t)) return {};
-  return Error(Code::invalid_argument, fmt::format("a tensor {}{} without memory", name(t.dtype()), t.shape().text()));
+  return failure(Code::invalid_argument, "a tensor {}{} without memory", name(t.dtype()), t.shape().text());
 }
 
 Result<Tensor> Tensor::clone() const {
@@ -217,8 +217,7 @@ inline constexpr DType kTypeOf<Dim> = kDimType;
 template <class T>
 Result<Tensor> Tensor::from(Shape shape, const std::vector<T>& values) {
   if (const auto count = shape.checked_count(); count && *count != static_cast<int64_t>(values.size()))
-    return Error(Code::invalid_argument,
-                 fmt::format("found {} values; shape {} takes {}", values.size(), shape.text(), *count));
+    return failure(Code::invalid_argument, "found {} values; shape {} takes {}", values.size(), shape.text(), *count);
   NNEX_ASSIGN(Tensor made, make(kTypeOf<T>, std::move(shape)));
   using Element = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
   std::copy(values.begin(), values.end(), made.mutable_as<Element>().begin());

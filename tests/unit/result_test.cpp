@@ -25,6 +25,22 @@ TEST(Result, HandsErrorsUp) {
   EXPECT_EQ(quarter_of(6).error().code(), Code::invalid_argument);
 }
 
+TEST(Result, AssignmentLeavesNothingBehind) {
+  Status status = Error(Code::fault, "first"), ok, next = Error(Code::limit, "second");
+  status = std::move(next);
+  EXPECT_EQ(status.error().message(), "second");
+  EXPECT_TRUE(next.ok());  // NOLINT(bugprone-use-after-move): not the error that it replaced
+  status = std::move(ok);
+  EXPECT_TRUE(status.ok());
+  EXPECT_TRUE(ok.ok());  // NOLINT(bugprone-use-after-move)
+
+  Result<std::string> text = std::string("a text of more than fifteen letters"), failed = Error(Code::fault, "none");
+  failed = std::move(text);
+  EXPECT_EQ(*failed, "a text of more than fifteen letters");
+  failed = Error(Code::limit, "too long");
+  EXPECT_EQ(failed.error().code(), Code::limit);
+}
+
 TEST(Error, InnerPlaceWinsAndTasksStackOutwards) {
   Error e =
       Error(Code::fault, "index 7 is outside").at("node 'a'").during("running 'a'").at("node 'b'").during("serving");

@@ -188,8 +188,8 @@ void add_models(Napi::Env env, Napi::Object exports) {
     const auto called = [f](const Napi::CallbackInfo& info) {
       try {
         return f(info);
-      } catch (const std::bad_alloc& e) {
-        throw to_js(info.Env(), no_memory(e));
+      } catch (const std::bad_alloc&) {
+        throw to_js(info.Env(), no_memory());
       }
     };
     exports.Set(name, Napi::Function::New(env, called, name, tasks.get()));

@@ -38,9 +38,14 @@ Napi::Error to_js(Napi::Env env, const Error& error) {
   return made;
 }
 
-Error no_memory(const std::bad_alloc& thrown) {
-  const auto* known = dynamic_cast<const NoMemory*>(&thrown);
-  return Error(Code::limit, known ? known->what() : "there is no memory left");
+Error no_memory() {
+  try {
+    throw;
+  } catch (const NoMemory& known) {
+    return Error(Code::limit, known.what());
+  } catch (...) {
+    return Error(Code::limit, "there is no memory left");
+  }
 }
 
 }  // namespace nnex::js

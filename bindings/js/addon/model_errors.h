@@ -21,16 +21,16 @@ T or_throw(Napi::Env env, Result<T> result) {
   return std::move(*result);
 }
 
-/// The error of a call that memory is missing for.
-Error no_memory(const std::bad_alloc& thrown);
+/// In a handler of std::bad_alloc: the error of a call that memory is missing for.
+Error no_memory();
 
 /// What f gives; what it throws (no memory, above all) as an Error.
 template <class F>
 auto caught(F&& f) -> decltype(f()) {
   try {
     return f();
-  } catch (const std::bad_alloc& e) {
-    return no_memory(e);
+  } catch (const std::bad_alloc&) {
+    return no_memory();
   } catch (const std::exception& e) {
     return Error(Code::internal, e.what());
   }

@@ -33,8 +33,8 @@ Napi::Promise promise_of(Napi::Env env, Tasks& tasks, const std::shared_ptr<Stra
       job->deferred.Resolve(job->give(settling, **job->result));
     } catch (const Napi::Error& e) {
       job->deferred.Reject(e.Value());
-    } catch (const std::bad_alloc& e) {
-      job->deferred.Reject(to_js(settling, no_memory(e)).Value());
+    } catch (const std::bad_alloc&) {
+      job->deferred.Reject(to_js(settling, no_memory()).Value());
     }
   };
   tasks.post(strand, std::move(task));

@@ -1,11 +1,10 @@
 #include "api/quantize/balance.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "api/quantize/choose.h"
+#include "base/failure.h"
 #include "graph/queries.h"
 #include "ops/norm.h"
 #include "ops/pool.h"
@@ -202,8 +201,8 @@ Result<std::vector<int64_t>> smoothing_powers(const ir::Graph& graph, const Smoo
 Status smooth(ir::Graph& graph, const Smoothable& s, const std::vector<int64_t>& powers) {
   const Tensor scale = *graph.constant_in(graph[s.norm], 1), offset = *graph.constant_in(graph[s.norm], 2);
   if (static_cast<int64_t>(powers.size()) != scale.count())
-    return Error(Code::invalid_argument, fmt::format("the recipe smooths {} channels of '{}'; it has {}", powers.size(),
-                                                     graph[s.value].name, scale.count()));
+    return failure(Code::invalid_argument, "the recipe smooths {} channels of '{}'; it has {}", powers.size(),
+                   graph[s.value].name, scale.count());
   NNEX_ASSIGN(Tensor less, divided_row(scale, powers));
   NNEX_ASSIGN(Tensor lower, divided_row(offset, powers));
   put(graph, s.norm, 1, std::move(less));

@@ -7,6 +7,7 @@
 
 #include "api/quantize/names.h"
 #include "api/quantize/weights.h"
+#include "base/failure.h"
 #include "base/faults.h"
 #include "graph/infer.h"
 #include "graph/queries.h"
@@ -328,8 +329,7 @@ class IntegerWriter {
     const Numbers x = of_.at(node.in[0].n);
     const auto from = concrete(graph_[node.in[0]].type), to = concrete(graph_[node.out[0]].type);
     if (!from || !to || to->count() == 0)
-      return Error(Code::unsupported,
-                   fmt::format("mean of {}: whole numbers need known extents", graph_[node.in[0]].type.text()))
+      return failure(Code::unsupported, "mean of {}: whole numbers need known extents", graph_[node.in[0]].type.text())
           .helped_by({"symbols", "", "fixes them"})
           .at(graph_.place_of(id));
     const int64_t n = from->count() / to->count();
@@ -396,8 +396,8 @@ class IntegerWriter {
     out.shift = 31;
     while (out.shift > 0 && std::ldexp(max, static_cast<int>(out.shift)) > static_cast<double>(kMaxFactor)) --out.shift;
     if (out.shift < 1)
-      return Error(Code::unsupported, fmt::format("'{}': one scale is {:.3g} times another; whole numbers take {}",
-                                                  graph_[graph_[id].out[0]].name, max, kMaxFactor / 2))
+      return failure(Code::unsupported, "'{}': one scale is {:.3g} times another; whole numbers take {}",
+                     graph_[graph_[id].out[0]].name, max, kMaxFactor / 2)
           .at(graph_.place_of(id));
     for (double r : ratios)
       out.factors.push_back(static_cast<int64_t>(std::nearbyint(std::ldexp(r, static_cast<int>(out.shift)))));
@@ -468,8 +468,8 @@ Result<Coding> integer_coding(const ir::Graph& graph) {
   int count = 0;
   for (ValueId v : graph.inputs()) {
     if (!is_f32(graph, v))
-      return Error(Code::unsupported, fmt::format("input '{}' is {}; whole numbers stand for f32 alone", graph[v].name,
-                                                  graph[v].type.text()));
+      return failure(Code::unsupported, "input '{}' is {}; whole numbers stand for f32 alone", graph[v].name,
+                     graph[v].type.text());
     coded.insert(v.n);
   }
   for (NodeId id : graph.order()) {
@@ -485,10 +485,9 @@ Result<Coding> integer_coding(const ir::Graph& graph) {
   }
   for (ValueId v : graph.outputs())
     if (graph[v].is_constant() || !graph[v].producer.valid())
-      return Error(Code::unsupported, fmt::format("output '{}' is not computed", graph[v].name));
+      return failure(Code::unsupported, "output '{}' is not computed", graph[v].name);
   if (count > 8) refused += fmt::format("\n  and {} more", count - 8);
-  if (count > 0)
-    return Error(Code::unsupported, fmt::format("whole numbers cannot say {} of the nodes:{}", count, refused));
+  if (count > 0) return failure(Code::unsupported, "whole numbers cannot say {} of the nodes:{}", count, refused);
   for (uint32_t v : coded) out.coded.push_back(ValueId{v});
   return out;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/failure.h"
 #include "base/faults.h"
 #include "graph/infer.h"
 #include "passes/passes.h"
@@ -88,9 +89,8 @@ Status run_samples(const std::vector<Model>& models, const SampleSet& samples, i
     NNEX_ASSIGN(const std::vector<Value> inputs, samples.read(models[0].inputs(), i));
     for (size_t k = 0; k < inputs.size() && k < models[0].inputs().size(); ++k)
       if (has_nan(inputs[k]))
-        return Error(Code::invalid_argument,
-                     fmt::format("sample {}: input '{}' has elements that are NaN; needed finite numbers", i,
-                                 models[0].inputs()[k].name));
+        return failure(Code::invalid_argument, "sample {}: input '{}' has elements that are NaN; needed finite numbers",
+                       i, models[0].inputs()[k].name);
     std::vector<std::vector<Value>> results;
     for (Session& s : sessions) {
       NNEX_TRY(s.reset_states());

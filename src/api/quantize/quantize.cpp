@@ -1,4 +1,5 @@
 #include "nnex/quantize.h"
+#include "base/failure.h"
 
 #include <fmt/format.h>
 
@@ -32,10 +33,9 @@ Status check(const QuantizeSettings& s) {
   NNEX_TRY(check_choice("method", s.method, RangeMethod::entropy));
   NNEX_TRY(check_choice("weights", s.weights, WeightCodes::int4));
   if (!(s.percentile > 50 && s.percentile <= 100))
-    return Error(Code::invalid_argument,
-                 fmt::format("percentile {}: needed a number above 50 and at most 100", s.percentile));
+    return failure(Code::invalid_argument, "percentile {}: needed a number above 50 and at most 100", s.percentile);
   if (s.block < 16 || s.block > 4096 || (s.block & (s.block - 1)) != 0)
-    return Error(Code::invalid_argument, fmt::format("block {}: needed a power of two from 16 to 4096", s.block));
+    return failure(Code::invalid_argument, "block {}: needed a power of two from 16 to 4096", s.block);
   return {};
 }
 
@@ -44,10 +44,9 @@ Status check(const QuantizeOptions& o) {
   NNEX_TRY(check_choice("plan", o.plan, QuantizePlan::measured));
   NNEX_TRY(check_choice("arithmetic", o.arithmetic, CalibrateOn::fastest));
   if (!(o.seconds >= 0))
-    return Error(Code::invalid_argument, fmt::format("option 'seconds': found {}; needed 0 or more", o.seconds));
+    return failure(Code::invalid_argument, "option 'seconds': found {}; needed 0 or more", o.seconds);
   if (o.judge_count < 0)
-    return Error(Code::invalid_argument,
-                 fmt::format("found {} samples to judge on; needed 0 (all) or more", o.judge_count));
+    return failure(Code::invalid_argument, "found {} samples to judge on; needed 0 (all) or more", o.judge_count);
   if (std::isnan(o.min_sqnr_db)) return Error(Code::invalid_argument, "found NaN as the least SQNR; needed a number");
   return {};
 }
@@ -219,9 +218,8 @@ class Quantizer {
       if (it != recipe_.ranges.end()) {
         measured_.ranges[v.n] = it->second;
       } else if (coding_.scale_of(v) == v) {
-        return Error(
-            Code::invalid_argument,
-            fmt::format("the recipe has no range of '{}': it is of another network, or of other layers", name(v)));
+        return failure(Code::invalid_argument,
+                       "the recipe has no range of '{}': it is of another network, or of other layers", name(v));
       }
     }
     for (const CodedLayer& l : coding_.layers) {
@@ -232,8 +230,8 @@ class Quantizer {
       const int64_t channels = product_shape(float_, node)->channels;
       const auto found = it == recipe_.means.end() ? 0 : static_cast<int64_t>(it->second.size());
       if (found != channels)
-        return Error(Code::invalid_argument,
-                     fmt::format("the recipe has means of {} channels of '{}'; needed {}", found, name(x), channels));
+        return failure(Code::invalid_argument, "the recipe has means of {} channels of '{}'; needed {}", found, name(x),
+                       channels);
       measured_.means[x.n] = it->second;
     }
     return {};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/failure.h"
 #include "base/json.h"
 #include "base/try.h"
 #include "nnex/quantize.h"
@@ -42,8 +43,7 @@ class RecipeReader {
  public:
   Result<QuantizeRecipe> read(const Json& j) {
     if (!j.is_object() || text_at(j, "schema") != kSchema)
-      return Error(Code::invalid_argument,
-                   fmt::format("found schema '{}'; needed a recipe, '{}'", text_at(j, "schema"), kSchema));
+      return failure(Code::invalid_argument, "found schema '{}'; needed a recipe, '{}'", text_at(j, "schema"), kSchema);
     QuantizeRecipe out;
     if (const auto it = j.find("settings"); it != j.end()) settings(*it, out.settings);
     each(j, "ranges", [&](const std::string& key, const Json& v) {

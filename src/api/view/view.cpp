@@ -1,6 +1,5 @@
 #include "nnex/view.h"
-
-#include <fmt/format.h>
+#include "base/failure.h"
 
 #include <algorithm>
 #include <cctype>
@@ -158,8 +157,7 @@ Result<View> draw_model(const ModelSource& source, const ViewOptions& options) {
   View out;
   out.nodes = static_cast<int64_t>(graph.order_with_blocks().size());
   if (out.nodes > kMaxViewNodes)
-    return Error(Code::limit,
-                 fmt::format("the model has {} nodes; a drawing has at most {}", out.nodes, kMaxViewNodes));
+    return failure(Code::limit, "the model has {} nodes; a drawing has at most {}", out.nodes, kMaxViewNodes);
   if (options.check) {
     NNEX_ASSIGN(CheckReport report, check(source, options.load));
     subject.told.faults = std::move(report.faults);

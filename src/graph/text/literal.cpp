@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/failure.h"
 #include "graph/text/rules.h"
 #include "tensor/convert.h"
 
@@ -43,7 +44,7 @@ Result<std::string> Parser::string_content() {
 
 Status Parser::not_deeper() const {
   if (nesting_ < limits_.nesting) return {};
-  return Error(Code::limit, fmt::format("nested deeper than {}", limits_.nesting)).at(error(now_->at, {}).where());
+  return failure(Code::limit, "nested deeper than {}", limits_.nesting).at(error(now_->at, {}).where());
 }
 
 // ---- Types

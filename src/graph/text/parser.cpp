@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/failure.h"
 #include "graph/text/rules.h"
 
 namespace nnex::graph_text {
@@ -23,7 +24,7 @@ Parser::Parser(std::string_view source, std::string_view name, const ParseLimits
 
 bool Parser::start() {
   if (source_.size() > limits_.bytes)
-    return add(Error(Code::limit, fmt::format("text of {} bytes; at most {} are read", source_.size(), limits_.bytes)));
+    return add(failure(Code::limit, "text of {} bytes; at most {} are read", source_.size(), limits_.bytes));
   constexpr std::string_view kMark = "\xef\xbb\xbf";
   if (kind_ == TextKind::document && source_.starts_with(kMark)) {
     lexer_.fault({1, 1}, "L1", "the text begins with a byte order mark (EF BB BF); save it without one");
@@ -309,7 +310,7 @@ namespace {
 template <class T, class Read>
 Result<T> parse(std::string_view source, std::string_view name, const ParseLimits& limits, Read read) {
   if (source.size() > limits.bytes)
-    return Error(Code::limit, fmt::format("text of {} bytes; at most {} are read", source.size(), limits.bytes));
+    return failure(Code::limit, "text of {} bytes; at most {} are read", source.size(), limits.bytes);
   auto memory = std::make_shared<Arena>();
   Faults faults(1);
   Parser p(memory->copy(source), name, limits, faults, *memory, TextKind::dump);

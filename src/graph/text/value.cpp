@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/checked.h"
+#include "base/failure.h"
 #include "base/try.h"
 #include "tensor/convert.h"
 
@@ -18,7 +19,7 @@ using ItemKind = Item::Kind;
 constexpr size_t kMaxItems = size_t{1} << 20;  ///< Of an array made by range_of or +.
 
 Error misfit(std::string_view what, const Item& x) {
-  return Error(Code::invalid_model, fmt::format("{} does not take {}", what, x.text_of()));
+  return failure(Code::invalid_model, "{} does not take {}", what, x.text_of());
 }
 
 bool equal(const Item& x, const Item& y) {
@@ -61,7 +62,7 @@ Result<Item> arithmetic(Tok op, const Item& x, const Item& y) {
       case Tok::star:
         return Item::of(wrap_mul(a, b));
       case Tok::slash:
-        if (b == 0) return Error(Code::invalid_model, fmt::format("{} / 0 has no value", a));
+        if (b == 0) return failure(Code::invalid_model, "{} / 0 has no value", a);
         return Item::of(b == -1 ? wrap_sub(0, a) : a / b);
       default:
         return Item::of(integer_power(a, b));
@@ -254,7 +255,7 @@ Result<AttrValue> attr_of_list(const Item& item) {
     for (const Item& i : item.items) out.emplace_back(i.items[0].integer, i.items[1].integer);
     return AttrValue(std::move(out));
   }
-  return Error(Code::invalid_model, fmt::format("{} is no list of one kind", item.text_of()));
+  return failure(Code::invalid_model, "{} is no list of one kind", item.text_of());
 }
 
 }  // namespace
@@ -277,7 +278,7 @@ Result<AttrValue> attr_of(const Item& item) {
     case ItemKind::tuple:
       return attr_of_list(item);
     default:
-      return Error(Code::invalid_model, fmt::format("{} is no attribute", item.text_of()));
+      return failure(Code::invalid_model, "{} is no attribute", item.text_of());
   }
 }
 
@@ -305,14 +306,14 @@ Result<Item> binary(Tok op, const Item& x, const Item& y) {
   }
   if (op == Tok::plus && x.kind == ItemKind::array && y.kind == ItemKind::array) {
     if (x.items.size() + y.items.size() > kMaxItems)
-      return Error(Code::limit, fmt::format("an array of more than {} items", kMaxItems));
+      return failure(Code::limit, "an array of more than {} items", kMaxItems);
     std::vector<Item> joined = x.items;
     joined.insert(joined.end(), y.items.begin(), y.items.end());
     return Item::list(std::move(joined));
   }
   if (op == Tok::plus && x.kind == ItemKind::string && y.kind == ItemKind::string) {
     if (x.text.size() + y.text.size() > kMaxItems)
-      return Error(Code::limit, fmt::format("a string of more than {} characters", kMaxItems));
+      return failure(Code::limit, "a string of more than {} characters", kMaxItems);
     return Item::of(x.text + y.text);
   }
   if (is_comparison(op) && x.kind == ItemKind::string && y.kind == ItemKind::string) return ordered(op, x.text, y.text);
@@ -327,7 +328,7 @@ Result<Item> at_index(const Item& x, const Item& i) {
   if (x.kind != ItemKind::array && x.kind != ItemKind::tuple) return misfit("[ ]", x);
   if (i.kind != ItemKind::integer) return misfit("an index", i);
   if (i.integer < 0 || i.integer >= static_cast<int64_t>(x.items.size()))
-    return Error(Code::invalid_model, fmt::format("index {} is outside [0, {})", i.integer, x.items.size()));
+    return failure(Code::invalid_model, "index {} is outside [0, {})", i.integer, x.items.size());
   return x.items[static_cast<size_t>(i.integer)];
 }
 
@@ -342,7 +343,7 @@ Result<Item> slice(const Item& x, const Item& begin, const Item& end) {
   NNEX_ASSIGN(int64_t from, bound(begin, 0));
   NNEX_ASSIGN(int64_t to, bound(end, n));
   if (from < 0 || to > n || from > to)
-    return Error(Code::invalid_model, fmt::format("[{} : {}] is outside an array of {} items", from, to, n));
+    return failure(Code::invalid_model, "[{} : {}] is outside an array of {} items", from, to, n);
   return Item::list(std::vector<Item>(x.items.begin() + from, x.items.begin() + to));
 }
 
@@ -423,8 +424,7 @@ Status put(Tensor& t, int64_t& at, const Item& item) {
 Result<Tensor> tensor_of(const Item& item, DType type) {
   if (item.kind == ItemKind::tensor) {
     if (item.tensor->dtype() != type)
-      return Error(Code::invalid_model,
-                   fmt::format("a tensor of {}; needed {}", name(item.tensor->dtype()), name(type)));
+      return failure(Code::invalid_model, "a tensor of {}; needed {}", name(item.tensor->dtype()), name(type));
     return *item.tensor;
   }
   std::vector<int64_t> extents;
@@ -434,7 +434,7 @@ Result<Tensor> tensor_of(const Item& item, DType type) {
     if (first->items.empty()) break;
   }
   if (!has_extents(item, extents, 0))
-    return Error(Code::invalid_model, fmt::format("{} has items of unequal lengths", item.text_of()));
+    return failure(Code::invalid_model, "{} has items of unequal lengths", item.text_of());
   NNEX_ASSIGN(Tensor t, Tensor::make(type, Shape(extents)));
   int64_t at = 0;
   NNEX_TRY(put(t, at, item));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/failure.h"
 #include "base/faults.h"
 #include "graph/infer.h"
 #include "ops/strided.h"
@@ -77,8 +78,8 @@ class NetworkWriter {
     out.weights = parts_.weights();
     for (const Weight& w : out.weights) out.weight_bytes += w.content.bytes();
     if (out.weight_bytes > kMaxWeights)
-      return Error(Code::limit, fmt::format("{} bytes of constants; C source carries at most {}, which compilers take",
-                                            out.weight_bytes, kMaxWeights));
+      return failure(Code::limit, "{} bytes of constants; C source carries at most {}, which compilers take",
+                     out.weight_bytes, kMaxWeights);
     out.steps = steps_.size();
     out.library = parts_.library_text();
     out.functions = parts_.functions_text() + run_text(out);
@@ -334,14 +335,13 @@ class NetworkWriter {
 /// What no C can say of the network as a whole.
 Status check_ports(const ir::Graph& graph) {
   if (!graph.states.empty())
-    return Error(Code::unsupported,
-                 fmt::format("the model keeps '{}' from run to run; C output has no state", graph.states[0].label));
+    return failure(Code::unsupported, "the model keeps '{}' from run to run; C output has no state",
+                   graph.states[0].label);
   std::string open;
   for (const ValueId v : graph.inputs()) {
     const ValueDef& def = graph[v];
     if (!def.type.is_tensor() || c_type(def.type.dtype).empty())
-      return Error(Code::unsupported,
-                   fmt::format("input '{}' is {}; C output has no such array", def.name, def.type.text()));
+      return failure(Code::unsupported, "input '{}' is {}; C output has no such array", def.name, def.type.text());
     if (!concrete(def.type))
       open += fmt::format("{}input '{}' is {}", open.empty() ? "" : ", ", def.name, def.type.text());
   }
@@ -357,9 +357,9 @@ Status check_results(const ir::Graph& graph) {
     const Tensor* t = def.constant.tensor();
     if (t ? !c_type(t->dtype()).empty() : def.type.is_tensor() && !c_type(def.type.dtype).empty() && concrete(def.type))
       continue;
-    return Error(Code::unsupported,
-                 fmt::format("output '{}' is {}; C output needs an array of numbers, of extents that are known",
-                             def.name, def.type.text()));
+    return failure(Code::unsupported,
+                   "output '{}' is {}; C output needs an array of numbers, of extents that are known", def.name,
+                   def.type.text());
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/failure.h"
 #include "base/try.h"
 #include "ops/activation.h"
 #include "ops/arithmetic.h"
@@ -446,9 +447,10 @@ Result<Shape> operand_shape(const ir::Graph& graph, const Node& node, size_t i) 
   const auto along = along_axis(graph, node);
   if (!along || i == 0 || own.count() == 1) return own;
   if (own.rank() != 1 || along->block_size > 0)
-    return Error(Code::unsupported, fmt::format("{}: {} has a number for each block; needed one, or one for each index "
-                                                "of an axis",
-                                                node.op->name, node.op->inputs[i].name));
+    return failure(Code::unsupported,
+                   "{}: {} has a number for each block; needed one, or one for each index "
+                   "of an axis",
+                   node.op->name, node.op->inputs[i].name);
   std::vector<int64_t> extents(static_cast<size_t>(x.rank()), 1);
   extents[static_cast<size_t>(along->axis < 0 ? along->axis + x.rank() : along->axis)] = own[0];
   return Shape(extents);

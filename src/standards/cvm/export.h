@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/failure.h"
 #include "graph/graph.h"
 #include "graph/infer.h"
 #include "standards/cvm/read_symbol.h"
@@ -35,8 +36,8 @@ struct NodeExport {
   Result<Ints> numbers(size_t i) const;
   template <class... A>
   Error unsupported(fmt::format_string<A...> format, A&&... args) const {
-    return Error(Code::unsupported,
-                 fmt::format("{}: CVM has no {}", node.op->name, fmt::format(format, std::forward<A>(args)...)));
+    return failure(Code::unsupported, "{}: CVM has no {}", node.op->name,
+                   fmt::format(format, std::forward<A>(args)...));
   }
 };
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 
+#include "base/failure.h"
 #include "base/try.h"
 #include "ops/cast.h"
 #include "ops/precision_call.h"
@@ -132,9 +133,10 @@ Status Importer::finish_seeded(uint64_t seed) {
   for (ValueId v : variables_) {
     total += shape(v).count() * usual_width(bits(v)) / 8;
     if (total > kMaxSeeded)
-      return Error(Code::limit, fmt::format("the parameters take {} bytes and more; needed at most {} to make numbers "
-                                            "for them",
-                                            total, kMaxSeeded));
+      return failure(Code::limit,
+                     "the parameters take {} bytes and more; needed at most {} to make numbers "
+                     "for them",
+                     total, kMaxSeeded);
     NNEX_ASSIGN(const Param p, seeded_param(graph_[v].name, shape(v), bits(v), seed));
     NNEX_TRY(take(made, p, true));
   }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/failure.h"
 #include "graph/graph.h"
 #include "graph/infer.h"
 #include "standards/cvm/signatures.h"
@@ -36,7 +37,7 @@ struct NodeImport {
   void reshape_input(size_t i, const Ints& extents);
   template <class... A>
   Error error(fmt::format_string<A...> format, A&&... args) const {
-    return logic_error("{}: {}", rule.name, fmt::format(format, std::forward<A>(args)...));
+    return failure_of(Code::invalid_model, rule.name, format, std::forward<A>(args)...);
   }
   /// Error unless low <= n <= high.
   Status check_range(std::string_view what, int64_t n, int64_t low, int64_t high) const;

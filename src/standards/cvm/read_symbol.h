@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/failure.h"
 #include "ops/attrs.h"
 
 namespace nnex::cvm_format {
@@ -21,11 +22,11 @@ Blame blame(const Error& error);
 
 template <class... A>
 Error logic_error(fmt::format_string<A...> format, A&&... args) {
-  return Error(Code::invalid_model, fmt::format(format, std::forward<A>(args)...));
+  return failure(Code::invalid_model, format, std::forward<A>(args)...);
 }
 template <class... A>
 Error runtime_error(fmt::format_string<A...> format, A&&... args) {
-  return Error(Code::unreadable, fmt::format(format, std::forward<A>(args)...));
+  return failure(Code::unreadable, format, std::forward<A>(args)...);
 }
 
 struct Entry {

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/failure.h"
 #include "base/joined.h"
 #include "base/mapped_file.h"
 #include "base/try.h"
@@ -61,21 +62,18 @@ class Exporter {
 
   Status check_graph() const {
     if (graph_.inputs().size() != 1 || !graph_.states.empty())
-      return Error(Code::unsupported,
-                   fmt::format("a CVM model has one input; the graph has {}", graph_.inputs().size()));
+      return failure(Code::unsupported, "a CVM model has one input; the graph has {}", graph_.inputs().size());
     for (NodeId id : graph_.order())
       for (ValueId v : graph_[id].out)
         if (v.valid() && (graph_[v].type.dtype != DType::i32 || !concrete(graph_[v].type)))
-          return Error(Code::unsupported,
-                       fmt::format("a value is {}; CVM has i32 of known extents", graph_[v].type.text()))
+          return failure(Code::unsupported, "a value is {}; CVM has i32 of known extents", graph_[v].type.text())
               .at(graph_.place_of(id));
     const Type& data = graph_[graph_.inputs()[0]].type;
     if (data.dtype != DType::i32 || !concrete(data))
-      return Error(Code::unsupported,
-                   fmt::format("the input is {}; CVM has i32 of known extents{}", data.text(),
-                               is_int(data.dtype) && data.dtype != DType::i32
-                                   ? " (an input of i32 behind which a Clip promises the bits, and a Cast, can be said)"
-                                   : ""));
+      return failure(Code::unsupported, "the input is {}; CVM has i32 of known extents{}", data.text(),
+                     is_int(data.dtype) && data.dtype != DType::i32
+                         ? " (an input of i32 behind which a Clip promises the bits, and a Cast, can be said)"
+                         : "");
     return {};
   }
 
@@ -120,7 +118,7 @@ class Exporter {
     const ValueDef& def = graph_[v];
     const Tensor& t = *def.constant.tensor();
     if (t.dtype() != DType::i32 && t.dtype() != DType::i8)
-      return Error(Code::unsupported, fmt::format("constant '{}' is {}; CVM has i32", def.name, name(t.dtype())));
+      return failure(Code::unsupported, "constant '{}' is {}; CVM has i32", def.name, name(t.dtype()));
     const int64_t bits = bits_[v.n];
     const std::string name = free_name(def.name);
     entries_[v.n] = add_node({name, "", {}}, {t.shape()}, bits, "{}");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/failure.h"
 #include "base/joined.h"
 #include "graph/infer.h"
 #include "graph/text/lexer.h"
@@ -126,15 +127,15 @@ Status Document::node(NodeId id) {
 Status Document::node_now(NodeId id) {
   const Node& n = graph_[id];
   if (n.custom) return custom(n);
-  if (!n.blocks.empty()) return Error(Code::unsupported, fmt::format("{}: NNEF has no control flow", n.op->name));
+  if (!n.blocks.empty()) return failure(Code::unsupported, "{}: NNEF has no control flow", n.op->name);
   if (!n.custom && n.op->name == "bit_cast")
     for (ValueId v : {n.in[0], n.out[0]})
       if (graph_[v].type.dtype == DType::f64)
         return Error(Code::unsupported, "bit_cast: scalars of a document are float32, which keeps no bits of float64");
   for (ValueId v : n.out)
     if (v.valid() && !concrete(graph_[v].type))
-      return Error(Code::unsupported,
-                   fmt::format("{}: its result is {}; NNEF needs known extents", n.op->name, graph_[v].type.text()));
+      return failure(Code::unsupported, "{}: its result is {}; NNEF needs known extents", n.op->name,
+                     graph_[v].type.text());
   WriteNode w;
   w.node = &n;
   if (n.op->attrs.copy && n.attrs) w.attrs = n.op->attrs.copy(n.attrs.get());
@@ -167,7 +168,7 @@ Status Document::spelled(WriteNode& w) {
     reasons += (reasons.empty() ? "" : "; ") + u.error().message();
   }
   if (reasons.empty()) reasons = "NNEF has no such operation";
-  return Error(Code::unsupported, fmt::format("{}: {}", w.plain.op->name, reasons));
+  return failure(Code::unsupported, "{}: {}", w.plain.op->name, reasons);
 }
 
 Result<std::string> Document::arguments(WriteNode& w, const Declaration& d, const ExportedNode& u) {
@@ -183,9 +184,8 @@ Result<std::string> Document::arguments(WriteNode& w, const Declaration& d, cons
     if (!wanted && is_generic(type)) wanted = generic ? generic : (generic = found);
     if (as_reals(w) && found == ItemType::integer && wanted == ItemType::scalar) return reals(v, w.text[at]);
     if (!found || (wanted && found != wanted))
-      return Error(Code::unsupported, fmt::format("{}: an operand is {}; NNEF's {} takes {}", w.plain.op->name,
-                                                  nnex::name(graph_[v].type.dtype), d.name,
-                                                  wanted ? name(*wanted) : "numbers or truth values"));
+      return failure(Code::unsupported, "{}: an operand is {}; NNEF's {} takes {}", w.plain.op->name,
+                     nnex::name(graph_[v].type.dtype), d.name, wanted ? name(*wanted) : "numbers or truth values");
     if (!w.text[at].empty()) return w.text[at];
     return operand(v, !all_constant);
   };
@@ -209,7 +209,7 @@ Result<std::string> Document::arguments(WriteNode& w, const Declaration& d, cons
         skipped = true;
         continue;
       }
-      if (at < 0) return Error(Code::unsupported, fmt::format("{}: '{}' is absent", d.name, p.name));
+      if (at < 0) return failure(Code::unsupported, "{}: '{}' is absent", d.name, p.name);
       NNEX_ASSIGN(std::string item, text_of(at, *p.type));
       out.push_back(skipped ? fmt::format("{} = {}", p.name, item) : std::move(item));
       continue;
@@ -218,15 +218,15 @@ Result<std::string> Document::arguments(WriteNode& w, const Declaration& d, cons
                                     [&, n = std::string_view(p.name)](const auto& a) { return a.first == n; });
     if (given == u.attrs.end()) {
       if (p.has_default) continue;
-      return Error(Code::unsupported, fmt::format("{}: attribute '{}' is not known", d.name, p.name));
+      return failure(Code::unsupported, "{}: attribute '{}' is not known", d.name, p.name);
     }
     if (!is_finite(given->second))
-      return Error(Code::unsupported, fmt::format("{}: attribute '{}' is {}; NNEF's numbers are finite",
-                                                  w.plain.op->name, p.name, text(given->second)));
+      return failure(Code::unsupported, "{}: attribute '{}' is {}; NNEF's numbers are finite", w.plain.op->name, p.name,
+                     text(given->second));
     const std::string text = attribute_text(given->second, of_reals(*p.type));
     if (!p.has_default || text != argument_text(p.otherwise)) out.push_back(fmt::format("{} = {}", p.name, text));
   }
-  if (next < u.in.size()) return Error(Code::unsupported, fmt::format("{}: it has too many inputs", d.name));
+  if (next < u.in.size()) return failure(Code::unsupported, "{}: it has too many inputs", d.name);
   return with_commas(out);
 }
 
@@ -235,14 +235,14 @@ Status Document::spelled_as(WriteNode& w, const Declaration& d, const ExportedNo
   std::string call = fmt::format("{}{}({})", d.name, w.generic.empty() ? "" : fmt::format("<{}>", w.generic), args);
   const bool list = d.results.size() == 1 && d.results[0].type->kind == graph_text::DeclaredType::Kind::array;
   if (!list && w.out.size() > d.results.size())
-    return Error(Code::unsupported, fmt::format("{}: it has {} results; NNEF's {} has {}", w.plain.op->name,
-                                                w.out.size(), d.name, d.results.size()));
+    return failure(Code::unsupported, "{}: it has {} results; NNEF's {} has {}", w.plain.op->name, w.out.size(), d.name,
+                   d.results.size());
   if (as_reals(w)) note_whole(w);
   if (as_reals(w) && !list && w.out.size() == 1 && is_int(graph_[w.out[0]].type.dtype) &&
       wanted_type(*d.results[0].type) == ItemType::scalar)
     call = fmt::format("cast<integer>({})", line(graph_[w.out[0]].name, call));
   if (!w.squeeze.empty() || w.reshape) {
-    if (w.out.size() != 1) return Error(Code::unsupported, fmt::format("{}: its results lose axes", d.name));
+    if (w.out.size() != 1) return failure(Code::unsupported, "{}: its results lose axes", d.name);
     const std::string kept = line(graph_[w.out[0]].name, call);
     define(w.out[0], w.reshape ? fmt::format("reshape({}, shape = {})", kept, extents_text(extents(w.out[0])))
                                : fmt::format("squeeze({}, axes = {})", kept, extents_text(w.squeeze)));
@@ -270,11 +270,10 @@ Status Document::spelled_as(WriteNode& w, const Declaration& d, const ExportedNo
 /// A fragment without body for what the standard has no word for, and its call.
 Status Document::custom(const Node& n) {
   const std::string plain = identifier(n.custom ? n.custom->name : std::string(n.op->name));
-  if (!n.custom && !options_.custom) return Error(Code::unsupported, fmt::format("{}: no such operation", n.op->name));
+  if (!n.custom && !options_.custom) return failure(Code::unsupported, "{}: no such operation", n.op->name);
   if (n.custom && !n.custom->domain.empty() && !options_.custom)
-    return Error(Code::unsupported,
-                 fmt::format("'{}' of domain '{}' is no operation of NNEF", n.custom->name, n.custom->domain));
-  if (!n.blocks.empty()) return Error(Code::unsupported, fmt::format("{}: NNEF has no control flow", n.op->name));
+    return failure(Code::unsupported, "'{}' of domain '{}' is no operation of NNEF", n.custom->name, n.custom->domain);
+  if (!n.blocks.empty()) return failure(Code::unsupported, "{}: NNEF has no control flow", n.op->name);
   std::vector<std::string> params, args, outs, left, types_in, types_out;
   bool other_types = false;
   const auto note = [&](ValueId v, ItemType type, std::vector<std::string>& to) {
@@ -290,7 +289,7 @@ Status Document::custom(const Node& n) {
   while (inputs > 0 && !n.in[inputs - 1].valid()) --inputs;
   for (size_t i = 0; i < inputs; ++i) {
     if (!n.in[i].valid()) {
-      if (n.custom) return Error(Code::unsupported, fmt::format("{}: an input in the middle is absent", plain));
+      if (n.custom) return failure(Code::unsupported, "{}: an input in the middle is absent", plain);
       note_words("-", types_in);
       continue;
     }
@@ -299,7 +298,7 @@ Status Document::custom(const Node& n) {
       continue;
     }
     const auto type = item_type_of(graph_[n.in[i]].type.dtype);
-    if (!type) return Error(Code::unsupported, fmt::format("{}: an input is {}", plain, graph_[n.in[i]].type.text()));
+    if (!type) return failure(Code::unsupported, "{}: an input is {}", plain, graph_[n.in[i]].type.text());
     NNEX_ASSIGN(std::string text, operand(n.in[i], false));
     args.push_back(std::move(text));
     params.push_back(fmt::format("in{}: tensor<{}>", i, name(*type)));
@@ -316,7 +315,7 @@ Status Document::custom(const Node& n) {
         "string"};
     if (std::holds_alternative<std::monostate>(value)) continue;
     if (std::holds_alternative<Tensor>(value))
-      return Error(Code::unsupported, fmt::format("{}: attribute '{}' is a tensor", plain, key));
+      return failure(Code::unsupported, "{}: attribute '{}' is a tensor", plain, key);
     const AttrValue said =
         std::holds_alternative<DType>(value) ? AttrValue(std::string(name(std::get<DType>(value)))) : value;
     const bool real = std::holds_alternative<double>(said) || std::holds_alternative<Reals>(said);
@@ -326,7 +325,7 @@ Status Document::custom(const Node& n) {
   for (size_t i = 0; i < n.out.size(); ++i) {
     const ValueId v = n.out[i];
     const auto type = v.valid() ? item_type_of(graph_[v].type.dtype) : ItemType::scalar;
-    if (!type) return Error(Code::unsupported, fmt::format("{}: a result is {}", plain, graph_[v].type.text()));
+    if (!type) return failure(Code::unsupported, "{}: a result is {}", plain, graph_[v].type.text());
     outs.push_back(fmt::format("out{}: tensor<{}>", i, name(*type)));
     if (v.valid())
       note(v, *type, types_out);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/failure.h"
 #include "graph/queries.h"
 #include "ops/int_limits.h"
 #include "standards/nnef/export_document.h"
@@ -451,7 +452,7 @@ Result<std::optional<Ints>> axes_of(Document& to, const WriteNode& w) {
 }  // namespace
 
 Error cannot(const WriteNode& w, std::string_view why) {
-  return Error(Code::unsupported, fmt::format("{}: {}", w.plain.op->name, why));
+  return failure(Code::unsupported, "{}: {}", w.plain.op->name, why);
 }
 
 Prepare find_prepare(std::string_view row) {

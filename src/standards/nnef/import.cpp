@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/failure.h"
 #include "standards/nnef/properties.h"
 #include "standards/nnef/read_provisional.h"
 #include "standards/nnef/write.h"
@@ -36,7 +37,7 @@ void check_names(const ir::Graph& graph, const EvaluateOptions& options, Faults&
     if (known.count(name)) continue;
     std::string all;
     for (ValueId v : graph.inputs()) all += fmt::format(" '{}'", graph[v].name);
-    faults.add(Error(Code::invalid_argument, fmt::format("no external '{}' to give a shape; there are:{}", name, all)));
+    faults.add(failure(Code::invalid_argument, "no external '{}' to give a shape; there are:{}", name, all));
     return;
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/failure.h"
 #include "base/joined.h"
 #include "ops/cast.h"
 #include "standards/nnef/check_call.h"
@@ -264,8 +265,7 @@ void ImportCall::give(const Arg& result, ValueId v) {
       t.shaped &= d.is_number();
     }
   if (status_.ok() && !(t.shaped && countable(t.extents)))
-    status_ =
-        Error(Code::invalid_model, fmt::format("the result {} has more elements than can be counted", type.text()));
+    status_ = failure(Code::invalid_model, "the result {} has more elements than can be counted", type.text());
   t.shaped &= status_.ok();
   if (!dry && !t.name.empty() && graph_[v].name.empty() && !graph_[v].param_of.valid())
     graph_.set_name(v, std::string(t.name));

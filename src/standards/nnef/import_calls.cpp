@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/failure.h"
 #include "standards/nnef/check_call.h"
 #include "standards/nnef/import_call.h"
 #include "standards/nnef/import_row.h"
@@ -92,7 +93,7 @@ Result<Tensor> as_integers32(const Tensor& t) {
   if (t.dtype() == DType::i32) return t;
   for (int64_t i = 0; i < t.count(); ++i)
     if (const int64_t x = int_at(t, i); x < INT32_MIN || x > INT32_MAX)
-      return Error(Code::invalid_model, fmt::format("C7: item {} is {}; the document's integers have 32 bits", i, x));
+      return failure(Code::invalid_model, "C7: item {} is {}; the document's integers have 32 bits", i, x);
   return convert(t, DType::i32);
 }
 
@@ -308,7 +309,7 @@ Result<Tensor> seeded_weights(const VariableRequest& request, uint64_t seed) {
   constexpr int64_t kMax = int64_t{1} << 31;
   const auto count = Shape(request.extents).checked_count();
   if (!count || *count > kMax)
-    return Error(Code::limit, fmt::format("{} holds more than {} numbers", text(request.extents), kMax));
+    return failure(Code::limit, "{} holds more than {} numbers", text(request.extents), kMax);
   NNEX_ASSIGN(Tensor t, Tensor::make(element_type(request.type), Shape(request.extents)));
   const std::string key = label_key(request.label);
   uint64_t state = seed ^ 0x9e3779b97f4a7c15u;

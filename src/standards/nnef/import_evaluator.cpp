@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "base/failure.h"
+
 namespace nnex::nnef_format {
 namespace {
 
@@ -56,7 +58,7 @@ Error Evaluator::placed(Error e) const {
 bool Evaluator::fault(Position at, std::string_view rule, const std::string& message, Code code) {
   if (stopped_) return false;
   if (!in_standard_) at_ = at;
-  faults_.add(placed(Error(code, fmt::format("{}: {}", rule, message))));
+  faults_.add(placed(failure(code, "{}: {}", rule, message)));
   return false;
 }
 

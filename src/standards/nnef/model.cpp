@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/failure.h"
 #include "base/joined.h"
 #include "standards/nnef/format.h"
 #include "standards/nnef/read_provisional.h"
@@ -209,8 +210,8 @@ Status check_text(const Edition& edition, std::string_view file, Faults& faults,
   for (const auto& [name, extents] : options.shapes)
     if (!sink.parameters.empty() &&
         std::find(sink.parameters.begin(), sink.parameters.end(), name) == sink.parameters.end())
-      return Error(Code::invalid_argument, fmt::format("no external '{}' to give a shape; there are: '{}'", name,
-                                                       joined(sink.parameters, "', '")));
+      return failure(Code::invalid_argument, "no external '{}' to give a shape; there are: '{}'", name,
+                     joined(sink.parameters, "', '"));
   return {};
 }
 

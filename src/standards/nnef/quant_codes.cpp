@@ -1,9 +1,8 @@
 // Codes of quantised tensor files, and the reals they stand for by their record (NNEF 1.0.5, 8.10 and 5.3).
 
-#include <fmt/format.h>
-
 #include <cmath>
 
+#include "base/failure.h"
 #include "base/pieces.h"
 #include "base/try.h"
 #include "standards/nnef/check_call.h"
@@ -30,9 +29,10 @@ class Spread {
     const Literal* arg = r.find(name);
     const auto extents = arg ? literal_extents(*arg) : std::nullopt;
     if (!extents || !broadcasts_to(*extents, Ints(to.begin(), to.end())))
-      return Error(Code::invalid_model, fmt::format("Q8: quantisation of '{}': argument '{}' is missing or does "
-                                                    "not broadcast to {}",
-                                                    r.tensor, name, to.text()));
+      return failure(Code::invalid_model,
+                     "Q8: quantisation of '{}': argument '{}' is missing or does "
+                     "not broadcast to {}",
+                     r.tensor, name, to.text());
     Spread out;
     flatten(*arg, out.values_);
     int64_t inner = 1;
@@ -72,8 +72,7 @@ class CodeRule {
   static Result<CodeRule> of(const QuantRecord& r, uint32_t stored_bits, const Shape& shape) {
     CodeRule out;
     const int64_t bits = r.integer("bits", stored_bits);
-    if (bits < 1 || bits > 32)
-      return Error(Code::unsupported, fmt::format("codes of {} bits; 1 to 32 are known", bits));
+    if (bits < 1 || bits > 32) return failure(Code::unsupported, "codes of {} bits; 1 to 32 are known", bits);
     out.bits_ = static_cast<uint32_t>(bits);
     out.signed_ = r.flag("signed");
     const bool symmetric = r.flag("symmetric");
@@ -92,7 +91,7 @@ class CodeRule {
       out.kind_ = Kind::logarithmic, first = second = "max";
       out.steps_ = out.high_ = all;
     } else {
-      return Error(Code::unsupported, fmt::format("what codes '{}' makes is not defined", r.operation));
+      return failure(Code::unsupported, "what codes '{}' makes is not defined", r.operation);
     }
     NNEX_ASSIGN(out.a_, Spread::of(r, first, shape));
     NNEX_ASSIGN(out.b_, Spread::of(r, second, shape));
@@ -156,9 +155,8 @@ void reals_of_bytes(const CodeRule& rule, const uint8_t* codes, bool is_signed, 
 Result<Tensor> reals_of_codes(const TensorFile& file, const QuantRecord& r) {
   NNEX_ASSIGN(const CodeRule rule, CodeRule::of(r, file.header.bits, file.header.shape));
   if (rule.logarithmic() && !file.header.is(StoredItem::quantized_unsigned))
-    return Error(Code::unsupported,
-                 fmt::format("the codes of '{}' are stored as {}; what '{}' makes of them is not defined", r.tensor,
-                             file.header.text(), r.operation));
+    return failure(Code::unsupported, "the codes of '{}' are stored as {}; what '{}' makes of them is not defined",
+                   r.tensor, file.header.text(), r.operation);
   NNEX_ASSIGN(Tensor codes, items(file));
   NNEX_ASSIGN(Tensor out, Tensor::make(DType::f32, file.header.shape));
   const auto to = out.mutable_as<float>();

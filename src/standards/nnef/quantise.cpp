@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/failure.h"
 #include "graph/infer.h"
 #include "standards/nnef/import_calls.h"
 #include "standards/nnef/read_quant.h"
@@ -64,7 +65,7 @@ Status apply(ir::Graph& graph, ValueId v, const QuantRecord& r, const Declaratio
   for (size_t i = 1; i < d.parameters.size(); ++i) {
     const Parameter& p = d.parameters[i];
     const Literal* given = r.find(p.name);
-    if (!given) return Error(Code::invalid_model, fmt::format("Q6: argument '{}' is missing", p.name));
+    if (!given) return failure(Code::invalid_model, "Q6: argument '{}' is missing", p.name);
     if (!has_tensor(*p.type)) {
       node.attrs.emplace_back(std::string(p.name), attribute(*given));
       continue;

@@ -1,16 +1,15 @@
 // Tensor files of the draft of 2017.
 
-#include <fmt/format.h>
-
 #include <cstring>
 
+#include "base/failure.h"
 #include "standards/nnef/read_provisional.h"
 
 namespace nnex::nnef_format {
 
 Result<TensorFile> read_provisional_tensor_file(std::string_view bytes, std::shared_ptr<const void> owner) {
   const auto refused = [](std::string_view why) {
-    return Error(Code::invalid_model, fmt::format("no tensor file of the draft of 2017: {}", why));
+    return failure(Code::invalid_model, "no tensor file of the draft of 2017: {}", why);
   };
   const auto number = [&](size_t at, size_t size) {
     uint32_t n = 0;

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/failure.h"
 #include "standards/nnef/read_provisional.h"
 #include "standards/nnef/read_provisional_words.h"
 #include "standards/nnef/types.h"
@@ -485,8 +486,8 @@ std::vector<Token> tokens_of(std::string_view source, std::string_view file, Fau
 
 Upgraded upgraded(std::string_view source, std::string_view file, Faults& faults) {
   if (source.size() > kMaxProvisionalBytes) {
-    faults.add(Error(Code::limit, fmt::format("a text of the draft of 2017 of {} bytes; at most {} are read",
-                                              source.size(), kMaxProvisionalBytes)));
+    faults.add(failure(Code::limit, "a text of the draft of 2017 of {} bytes; at most {} are read", source.size(),
+                       kMaxProvisionalBytes));
     return {};
   }
   const size_t before = faults.count();

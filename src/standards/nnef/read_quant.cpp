@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/checked.h"
+#include "base/failure.h"
 #include "base/try.h"
 #include "standards/nnef/check_call.h"
 #include "standards/nnef/signatures.h"
@@ -44,7 +45,7 @@ class QuantParser {
     now_ = lexer_.next();
     if (lexed_.none()) return {};
     const Error& e = lexed_.list().front();
-    return Error(Code::invalid_model, fmt::format("Q1: {}", e.message())).at(e.where());
+    return failure(Code::invalid_model, "Q1: {}", e.message()).at(e.where());
   }
   Error wrong(const char* rule, std::string_view needed) const {
     const std::string found = now_.kind == Tok::end      ? "the end"
@@ -93,7 +94,7 @@ class QuantParser {
 
   Result<Literal> literal(int depth) {
     if (++literals_ > kMaxLiterals || depth > kMaxNesting)
-      return Error(Code::limit, fmt::format("more than {} literals, or deeper than {}", kMaxLiterals, kMaxNesting));
+      return failure(Code::limit, "more than {} literals, or deeper than {}", kMaxLiterals, kMaxNesting);
     if (now_.kind == Tok::open_square) return list(depth, Tok::close_square);
     if (now_.kind == Tok::open_round) return list(depth, Tok::close_round);
     bool negative = false;
@@ -249,7 +250,7 @@ class LineChecker {
 
  private:
   void fault(const char* rule, const std::string& message) {
-    faults_.add(Error(Code::invalid_model, fmt::format("{}: {}", rule, message))
+    faults_.add(failure(Code::invalid_model, "{}: {}", rule, message)
                     .at(fmt::format("{}:{}:{}", file_, r_.at.line, r_.at.column)));
   }
 

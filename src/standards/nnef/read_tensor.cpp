@@ -7,6 +7,7 @@
 
 #include "base/byte_reader.h"
 #include "base/checked.h"
+#include "base/failure.h"
 #include "base/try.h"
 #include "tensor/convert.h"
 
@@ -19,7 +20,7 @@ constexpr uint64_t kMaxBytes = UINT32_MAX;
 constexpr uint16_t kOldLinear = 16, kOldLogarithmic = 17;
 
 Error broken_rule(const char* rule, std::string message) {
-  return Error(Code::invalid_model, fmt::format("{}: {}", rule, message));
+  return failure(Code::invalid_model, "{}: {}", rule, message);
 }
 
 constexpr std::string_view kItemNames[kStoredItems] = {
@@ -189,8 +190,7 @@ Result<std::string> packed(const Tensor& t, const TensorHeader& h, size_t length
     const bool high = t.dtype() == DType::u64 && value < 0;  // 2^63 and above
     const bool fits = value >= 0 || high != h.is_signed();
     if (extended(kept, h.bits, h.is_signed()) != raw || !fits)
-      return Error(Code::invalid_argument,
-                   fmt::format("item {} is {}; it does not fit {}", i, element_text(t, i), h.text()));
+      return failure(Code::invalid_argument, "item {} is {}; it does not fit {}", i, element_text(t, i), h.text());
     if (h.bits % 8)
       stream.put(kept, h.bits);
     else
@@ -257,8 +257,8 @@ Result<TensorFile> read_tensor_file(std::string_view bytes, std::shared_ptr<cons
 
 Result<ItemType> item_type(const TensorHeader& h) {
   if (h.vendor != 0)
-    return Error(Code::unsupported,
-                 fmt::format("B12: the file holds {}; only item types of Khronos (vendor 0) are known", h.text()));
+    return failure(Code::unsupported, "B12: the file holds {}; only item types of Khronos (vendor 0) are known",
+                   h.text());
   if (h.is(StoredItem::logical)) return ItemType::logical;
   const bool whole = h.is(StoredItem::unsigned_integer) || h.is(StoredItem::signed_integer);
   return whole ? ItemType::integer : ItemType::scalar;
@@ -288,8 +288,8 @@ Result<Tensor> real_items(const TensorFile& file) {
   const TensorHeader& h = file.header;
   const double min = as_float(h.parameters[0]), max = as_float(h.parameters[1]);
   if (!h.quantized() || (h.parameters[0] == 0 && h.parameters[1] == 0) || !(max > min) || h.bits > 32)
-    return Error(Code::invalid_model,
-                 fmt::format("B9: the file holds {} and the quantisation file says nothing of them", h.text()));
+    return failure(Code::invalid_model, "B9: the file holds {} and the quantisation file says nothing of them",
+                   h.text());
   NNEX_ASSIGN(Tensor codes, items(file));
   NNEX_ASSIGN(Tensor t, Tensor::make(DType::f32, h.shape));
   // In files of that time type 3 was "logarithmic", its codes unsigned.
@@ -309,20 +309,20 @@ std::string TensorBytes::joined() const {
 
 Result<TensorBytes> write_tensor_file(const Tensor& t, const StoreAs* as) {
   if (is_object(t.dtype()) || is_complex(t.dtype()) || t.dtype() == DType::none)
-    return Error(Code::unsupported, fmt::format("a tensor file has no item type for {}", name(t.dtype())));
+    return failure(Code::unsupported, "a tensor file has no item type for {}", name(t.dtype()));
   if (t.shape().rank() > kMaxRank)
-    return Error(Code::unsupported, fmt::format("a tensor of rank {}; tensor files hold at most 8", t.shape().rank()));
+    return failure(Code::unsupported, "a tensor of rank {}; tensor files hold at most 8", t.shape().rank());
   for (int64_t extent : t.shape())
     if (extent == 0 || extent > UINT32_MAX)
-      return Error(Code::unsupported,
-                   fmt::format("a tensor of {}; tensor files hold extents from 1 to 2^32 - 1", t.shape().text()));
+      return failure(Code::unsupported, "a tensor of {}; tensor files hold extents from 1 to 2^32 - 1",
+                     t.shape().text());
   const StoreAs how = as && as->bits ? *as : natural(t.dtype());
   TensorHeader h{t.shape(), how.bits, static_cast<uint16_t>(how.item), 0, {}};
   NNEX_TRY(check_type(h));
   const auto length = data_bytes(h.shape, h.bits);
   if (!length || *length > kMaxBytes)
-    return Error(Code::unsupported,
-                 fmt::format("a tensor of {} in {}; tensor files hold less than 4 GiB", t.shape().text(), h.text()));
+    return failure(Code::unsupported, "a tensor of {} in {}; tensor files hold less than 4 GiB", t.shape().text(),
+                   h.text());
   TensorBytes out;
   put_header(h, *length, out.header.data());
   Tensor stored = t;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/failure.h"
 #include "base/try.h"
 #include "standards/nnef/import_calls.h"
 #include "tensor/convert.h"
@@ -16,8 +17,8 @@ namespace {
 Status check_range(const Tensor& unsigned_items) {
   for (int64_t i = 0; i < unsigned_items.count(); ++i)
     if (int_at(unsigned_items, i) < 0)
-      return Error(Code::unsupported,
-                   fmt::format("item {} is {}; integers up to 2^63 - 1 are read", i, element_text(unsigned_items, i)));
+      return failure(Code::unsupported, "item {} is {}; integers up to 2^63 - 1 are read", i,
+                     element_text(unsigned_items, i));
   return {};
 }
 
@@ -25,12 +26,12 @@ Status check_range(const Tensor& unsigned_items) {
 
 Result<Tensor> variable_content(const TensorFile& file, ItemType type, const Ints& extents, const QuantRecord* record) {
   if (!(file.header.shape == Shape(extents)))
-    return Error(Code::invalid_model, fmt::format("C6: the file holds {}; the variable is {}", file.header.shape.text(),
-                                                  Shape(extents).text()));
+    return failure(Code::invalid_model, "C6: the file holds {}; the variable is {}", file.header.shape.text(),
+                   Shape(extents).text());
   NNEX_ASSIGN(const ItemType stored, item_type(file.header));
   if (stored != type)
-    return Error(Code::invalid_model, fmt::format("C7: the file holds {}, which are {}; the variable is {}",
-                                                  file.header.text(), name(stored), name(type)));
+    return failure(Code::invalid_model, "C7: the file holds {}, which are {}; the variable is {}", file.header.text(),
+                   name(stored), name(type));
   if (file.header.quantized()) {
     if (record) return reals_of_codes(file, *record);
     return real_items(file);

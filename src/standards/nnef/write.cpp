@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/failure.h"
 #include "base/joined.h"
 #include "graph/infer.h"
 #include "graph/text/lexer.h"
@@ -107,7 +108,7 @@ Ints Document::extents(ValueId v) const {
 Result<Ints> Document::numbers(const WriteNode& w, size_t port, std::string_view name) const {
   const Tensor* t = graph_.constant_in(*w.node, port);
   if (t && t->shape().rank() <= 1 && is_int(t->dtype())) return ints_of(*t);
-  return Error(Code::unsupported, fmt::format("{}: its {} is computed; NNEF needs numbers", w.plain.op->name, name));
+  return failure(Code::unsupported, "{}: its {} is computed; NNEF needs numbers", w.plain.op->name, name);
 }
 
 std::string Document::unique(std::string wanted) {
@@ -163,7 +164,7 @@ std::optional<std::string> Document::constant_text(const Tensor& content, const 
 
 Result<std::string> Document::constant(ValueId v, const Tensor& content, const std::string& hint) {
   const auto type = item_type_of(content.dtype());
-  if (!type) return Error(Code::unsupported, fmt::format("a constant of {}", name(content.dtype())));
+  if (!type) return failure(Code::unsupported, "a constant of {}", name(content.dtype()));
   const Ints shape(content.shape().begin(), content.shape().end());
   if (content.count() == 0) return Error(Code::unsupported, "a constant without elements");
   const std::string& given = v.valid() ? graph_[v].name : hint;
@@ -318,17 +319,15 @@ Status Document::check_types() const {
   for (size_t i = 0; i < graph_.inputs().size(); ++i) {
     const ValueDef& def = graph_[graph_.inputs()[i]];
     if (!def.type.is_tensor() || !item_type_of(def.type.dtype))
-      return Error(Code::unsupported,
-                   fmt::format("input '{}' is {}; NNEF has no such tensor", def.name, def.type.text()));
+      return failure(Code::unsupported, "input '{}' is {}; NNEF has no such tensor", def.name, def.type.text());
     const auto shape = concrete(def.type);
     if (!shape)
-      return Error(Code::invalid_argument,
-                   fmt::format("input '{}' is {}; NNEF needs numbers for extents", def.name, def.type.text()))
+      return failure(Code::invalid_argument, "input '{}' is {}; NNEF needs numbers for extents", def.name,
+                     def.type.text())
           .helped_by({"symbols", "", "fixes them"});
     for (int64_t extent : *shape)
       if (extent == 0)
-        return Error(Code::unsupported,
-                     fmt::format("input '{}' is {}; NNEF's extents are above 0", def.name, def.type.text()));
+        return failure(Code::unsupported, "input '{}' is {}; NNEF's extents are above 0", def.name, def.type.text());
   }
   return {};
 }
@@ -343,7 +342,7 @@ Status Document::externals() {
   for (size_t i = 0; i < graph_.states.size(); ++i) {
     const ValueId v = graph_.inputs()[own + i];
     const Tensor* start = graph_.states[i].start.tensor();
-    if (!start) return Error(Code::unsupported, fmt::format("state '{}' is no tensor", graph_.states[i].label));
+    if (!start) return failure(Code::unsupported, "state '{}' is no tensor", graph_.states[i].label);
     std::string label = label_for(graph_.states[i].label);
     define(v, fmt::format("variable{}(shape = {}, label = '{}')", generic_of(*item_type_of(graph_[v].type.dtype)),
                           extents_text(extents(v)), label));

@@ -1,9 +1,8 @@
 // What was written is read before it is saved.
 
-#include <fmt/format.h>
-
 #include <map>
 
+#include "base/failure.h"
 #include "base/try.h"
 #include "standards/nnef/model.h"
 #include "tensor/convert.h"
@@ -22,8 +21,7 @@ Status read_again(const Written& model) {
   ImportOptions options;
   options.lowering.variable = [&](const VariableRequest& wanted) -> Result<Tensor> {
     const auto known = contents.find(wanted.label);
-    if (known == contents.end())
-      return Error(Code::unreadable, fmt::format("variable '{}' has no content", wanted.label));
+    if (known == contents.end()) return failure(Code::unreadable, "variable '{}' has no content", wanted.label);
     const DType type = element_type(wanted.type);
     return known->second->dtype() == type ? *known->second : convert(*known->second, type);
   };
@@ -36,9 +34,10 @@ Status read_again(const Written& model) {
 Status check_written(const Written& model) {
   Status s = read_again(model);
   if (s.ok()) return s;
-  return Error(Code::unsupported, fmt::format("NNEF would say it in a document that cannot be read again, so none is "
-                                              "written: {}",
-                                              s.error().text()));
+  return failure(Code::unsupported,
+                 "NNEF would say it in a document that cannot be read again, so none is "
+                 "written: {}",
+                 s.error().text());
 }
 
 }  // namespace nnex::nnef_format

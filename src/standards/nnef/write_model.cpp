@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 
+#include "base/failure.h"
 #include "base/mapped_file.h"
 #include "base/try.h"
 #include "base/unfinished.h"
@@ -89,9 +90,9 @@ Status make_folders(const std::string& folder, const std::string& name) {
     const std::string path = folder + "/" + name.substr(0, at);
     std::error_code error;
     if (fs::is_symlink(path, error))
-      return Error(Code::invalid_argument, fmt::format("'{}' is a link; nothing is written through it", path));
+      return failure(Code::invalid_argument, "'{}' is a link; nothing is written through it", path);
     fs::create_directory(path, error);
-    if (error) return Error(Code::unreadable, fmt::format("cannot make the folder '{}': {}", path, error.message()));
+    if (error) return failure(Code::unreadable, "cannot make the folder '{}': {}", path, error.message());
   }
   return {};
 }
@@ -110,10 +111,10 @@ Status write_folder(const Written& model, std::string path, bool replace) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   std::error_code error;
   const bool exists = fs::exists(path, error), folder = fs::is_directory(path, error);
-  if (exists && !folder) return Error(Code::invalid_argument, fmt::format("'{}' exists and is no folder", path));
+  if (exists && !folder) return failure(Code::invalid_argument, "'{}' exists and is no folder", path);
   if (folder && !fs::is_empty(path, error)) {
     if (replace) return write_into(model, path);
-    return Error(Code::invalid_argument, fmt::format("folder '{}' is not empty", path))
+    return failure(Code::invalid_argument, "folder '{}' is not empty", path)
         .helped_by({"overwrite", "replace", "replaces the model's files in it"});
   }
   NNEX_ASSIGN(FolderBeside beside, FolderBeside::make(path));

@@ -155,7 +155,7 @@ std::optional<ir::Graph> uncalled_functions(const ir::Graph& model, Findings& fi
   std::vector<const OnnxFunction*> left, roots;
   std::vector<std::string_view> messages;
   for (const auto& [key, f] : model.functions)
-    if (const auto* own = dynamic_cast<const OnnxFunction*>(f.get()); own && !findings.expanded_functions.count(key)) {
+    if (const auto* own = onnx_function(f.get()); own && !findings.expanded_functions.count(key)) {
       messages.push_back(own->message());
       const auto parts = function_parts(own->message());
       if (parts.ok() && parts->attributes.empty() && !findings.broken_functions.count(key)) left.push_back(own);

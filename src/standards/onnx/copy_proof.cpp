@@ -1,9 +1,8 @@
 // Whether a copy of a model says the same: field by field, and of tensors byte by byte wherever these lie.
 
-#include <fmt/format.h>
-
 #include <cstring>
 
+#include "base/failure.h"
 #include "base/try.h"
 #include "standards/onnx/copy_ways.h"
 #include "standards/onnx/import.h"
@@ -87,7 +86,7 @@ class SideBySide {
     NNEX_ASSIGN(const NamedTensor y, read_tensor(b, b_));
     const bool alike = x.tensor.dtype() == y.tensor.dtype() && x.tensor.shape() == y.tensor.shape();
     const bool same = alike && (x.tensor.dtype() == DType::str ? a == b : same_numbers(x.tensor, y.tensor));
-    return same ? Status() : Error(Code::internal, fmt::format("the copy's tensor '{}' has other numbers", x.name));
+    return same ? Status() : failure(Code::internal, "the copy's tensor '{}' has other numbers", x.name);
   }
 
   /// The next field of a tensor that is not of its data.
@@ -99,8 +98,8 @@ class SideBySide {
 
   static Error differs(MessageKind part, wire::FieldNumber field, std::string_view how) {
     const FieldForm* const known = find_field(part, field);
-    return Error(Code::internal, fmt::format("the copy's {} of a {} is not the model's: {}",
-                                             known ? known->name : "unknown field", message_name(part), how));
+    return failure(Code::internal, "the copy's {} of a {} is not the model's: {}",
+                   known ? known->name : "unknown field", message_name(part), how);
   }
 
   const Source &a_, &b_;

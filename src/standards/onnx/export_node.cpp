@@ -1,10 +1,9 @@
 // Nodes of a graph as NodeProtos.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 
+#include "base/failure.h"
 #include "base/try.h"
 #include "ops/codecs.h"
 #include "standards/export_spelling.h"
@@ -127,7 +126,7 @@ Status GraphWriter::attribute(const std::string& name, const AttrValue& value, c
   Message m;
   m.bytes(AttributeProto::name, name);
   const auto wrong = [&] {
-    return Error(Code::unsupported, fmt::format("attribute '{}' is {}, which ONNX's cannot be", name, text(value)));
+    return failure(Code::unsupported, "attribute '{}' is {}, which ONNX's cannot be", name, text(value));
   };
   switch (kind) {
     case 'i': {
@@ -220,7 +219,7 @@ Result<OnnxNode> GraphWriter::spelled(const Node& node) {
     reasons += (reasons.empty() ? "" : "; ") + out.error().message();
   }
   if (reasons.empty()) reasons = "ONNX has no such operator";
-  return Error(Code::unsupported, fmt::format("{}: {}", node.op->name, reasons));
+  return failure(Code::unsupported, "{}: {}", node.op->name, reasons);
 }
 
 /// The row under its own name and attributes, in our domain. What the row requires is said even where it is the

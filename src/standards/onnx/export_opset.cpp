@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/failure.h"
 #include "standards/onnx/export_graph.h"
 #include "standards/onnx/import.h"
 
@@ -97,8 +98,7 @@ Status GraphWriter::find_opset(const Node& node, OnnxNode& said) const {
   const Form* form = first_form(said.domain, said.op, use, broken);
   if (!form && wanted) broken = broken_rules(*wanted, use);
   if (!form)
-    return Error(Code::unsupported,
-                 fmt::format("{}: ONNX's {} does not take it: {}", node.op->name, said.op, sentences(broken)));
+    return failure(Code::unsupported, "{}: ONNX's {} does not take it: {}", node.op->name, said.op, sentences(broken));
   said.since = form->since;
   return {};
 }

@@ -1,14 +1,13 @@
 #pragma once
 // What the files of rows that ONNX says with attributes of another make share.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/failure.h"
 #include "standards/onnx/export_graph.h"
 
 namespace nnex::onnx_format {
@@ -19,7 +18,7 @@ using Said = Result<std::optional<OnnxNode>>;
 Say find_ml_say(std::string_view row);
 
 inline Error cannot(const Node& node, std::string_view why) {
-  return Error(Code::unsupported, fmt::format("{}: {}", node.op->name, why));
+  return failure(Code::unsupported, "{}: {}", node.op->name, why);
 }
 
 inline std::string capitals(std::string_view word) {

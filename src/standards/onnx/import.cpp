@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/failure.h"
 #include "standards/onnx/import_function.h"
 
 namespace nnex::onnx_format {
@@ -15,21 +16,17 @@ using wire::Kind;
 /// What a later version means nobody knows yet.
 Status check_versions(int64_t ir, const std::map<std::string, int64_t>& opsets) {
   if (ir > kNewestIr)
-    return Error(Code::unsupported,
-                 fmt::format("the model has IR version {}; nnex knows those up to {}", ir, kNewestIr));
+    return failure(Code::unsupported, "the model has IR version {}; nnex knows those up to {}", ir, kNewestIr);
   auto standard = opsets.find("");
   if (standard != opsets.end() && standard->second > kNewestOpset)
-    return Error(Code::unsupported,
-                 fmt::format("the model imports opset {} of the standard domain; nnex knows those up to {}",
-                             standard->second, kNewestOpset));
+    return failure(Code::unsupported, "the model imports opset {} of the standard domain; nnex knows those up to {}",
+                   standard->second, kNewestOpset);
   return {};
 }
 
 }  // namespace
 
-Error broken(std::string_view what, const char* fault) {
-  return Error(Code::invalid_model, fmt::format("{}: {}", what, fault));
-}
+Error broken(std::string_view what, const char* fault) { return failure(Code::invalid_model, "{}: {}", what, fault); }
 
 int64_t newest_opset(std::string_view domain) { return domain.empty() ? kNewestOpset : domain == "ai.onnx.ml" ? 5 : 1; }
 
@@ -99,8 +96,7 @@ Status Importer::value_info(std::string_view message, std::string& name, Type& t
 Result<ValueId> Importer::lookup(const std::string& name) {
   for (size_t s = scopes_.size(); s-- > 0;)
     if (auto it = scopes_[s].find(name); it != scopes_[s].end()) return it->second;
-  return Error(Code::invalid_model,
-               fmt::format("input '{}' is not made by any node before, nor an input or initializer", name));
+  return failure(Code::invalid_model, "input '{}' is not made by any node before, nor an input or initializer", name);
 }
 
 void Importer::bind_name(const std::string& name, ValueId v) {
@@ -157,8 +153,7 @@ Status Importer::constant(std::string_view message, Stored stored) {
     v.name = std::move(t.name), v.value = Value(std::move(t.tensor));
   }
   if (v.name.empty()) return Error(Code::invalid_model, "an initializer has no name");
-  if (scopes_.back().count(v.name))
-    return Error(Code::invalid_model, fmt::format("initializer '{}' is given twice", v.name));
+  if (scopes_.back().count(v.name)) return failure(Code::invalid_model, "initializer '{}' is given twice", v.name);
   scopes_.back()[v.name] = graph_.add_constant(std::move(v.value), v.name);
   return {};
 }
@@ -228,7 +223,7 @@ Status Importer::input(std::string_view message, BlockId block, bool main, std::
   Type type;
   NNEX_TRY(value_info(message, name, type));
   if (name.empty() || !seen.insert(name).second)
-    return Error(Code::invalid_model, fmt::format("input '{}' is nameless or given twice", name));
+    return failure(Code::invalid_model, "input '{}' is nameless or given twice", name);
   if (const auto known = scopes_.back().find(name); known != scopes_.back().end()) {
     // An input with a default: the initializer.
     if (findings_) findings_->declared.push_back({known->second, place_of("input", name, message), type, false});
@@ -238,7 +233,7 @@ Status Importer::input(std::string_view message, BlockId block, bool main, std::
              whole = typed && (!type.is_tensor() || type.dtype != DType::none);
   if (main && !whole) {
     scopes_.back()[name] = graph_.add_param(block, name, std::move(type));
-    return Error(Code::invalid_model, fmt::format("input '{}' has no {}", name, typed ? "element type" : "type"));
+    return failure(Code::invalid_model, "input '{}' has no {}", name, typed ? "element type" : "type");
   }
   scopes_.back()[name] = graph_.add_param(block, name, std::move(type));
   return {};
@@ -251,8 +246,7 @@ Status Importer::output(std::string_view message, BlockId block, bool main, std:
   NNEX_TRY(value_info(message, name, type));
   auto v = lookup(name);
   if (!v.ok()) {
-    NNEX_TRY(kept_at(Error(Code::invalid_model, fmt::format("output '{}' is made by no node", name)), "output", name,
-                     message));
+    NNEX_TRY(kept_at(failure(Code::invalid_model, "output '{}' is made by no node", name), "output", name, message));
     v = unknown(name);
   }
   if (findings_ && main) {
@@ -294,8 +288,7 @@ Status Importer::graph_body(const GraphParts& parts, BlockId block, bool main, s
 }
 
 Result<BlockId> Importer::block(std::string_view message, int depth, std::span<const Type> given) {
-  if (depth > limits_.depth)
-    return Error(Code::limit, fmt::format("sub-graphs are nested deeper than {}", limits_.depth));
+  if (depth > limits_.depth) return failure(Code::limit, "sub-graphs are nested deeper than {}", limits_.depth);
   NNEX_ASSIGN(GraphParts parts, graph_parts(message));
   BlockId id = graph_.add_block();
   scopes_.emplace_back();
@@ -311,8 +304,7 @@ Result<BlockId> Importer::block(std::string_view message, int depth, std::span<c
 
 Result<std::vector<ValueId>> Importer::inlined(std::string_view message, const NodeImport& n,
                                                std::span<const ValueId> params) {
-  if (depth_ >= limits_.depth)
-    return Error(Code::limit, fmt::format("sub-graphs are nested deeper than {}", limits_.depth));
+  if (depth_ >= limits_.depth) return failure(Code::limit, "sub-graphs are nested deeper than {}", limits_.depth);
   NNEX_ASSIGN(GraphParts parts, graph_parts(message));
   whole_ = graph_.node_count();
   scopes_.emplace_back();
@@ -331,8 +323,8 @@ Result<std::vector<ValueId>> Importer::inlined(std::string_view message, const N
       ++given;
     }
     if (given != params.size())
-      return Error(Code::invalid_model,
-                   fmt::format("graph '{}' takes {} inputs; it is given {}", parts.name, given, params.size()));
+      return failure(Code::invalid_model, "graph '{}' takes {} inputs; it is given {}", parts.name, given,
+                     params.size());
     NNEX_TRY(declare(parts));
     inference_.grow();
     for (std::string_view m : parts.nodes) NNEX_TRY(node(m, n.b.block(), n.before));
@@ -355,7 +347,7 @@ Result<std::vector<ValueId>> Importer::inlined(std::string_view message, const N
 Status Importer::add_function(std::string_view message) {
   NNEX_ASSIGN(auto function, read_function(message, source_, limits_, findings_));
   if (!graph_.functions.emplace(function->key(), function).second)
-    return Error(Code::invalid_model, fmt::format("function '{}' is defined twice", function->key()));
+    return failure(Code::invalid_model, "function '{}' is defined twice", function->key());
   return {};
 }
 
@@ -454,8 +446,8 @@ Status Importer::function_body(std::string_view message, NodeId call) {
   bound_ = &bound;
   prefix_ = place_prefix(graph_.place_of(call));
   if (node.in.size() > parts.inputs.size())
-    return Error(Code::invalid_model, fmt::format("function '{}' takes {} inputs; it is given {}", node.custom->name,
-                                                  parts.inputs.size(), node.in.size()));
+    return failure(Code::invalid_model, "function '{}' takes {} inputs; it is given {}", node.custom->name,
+                   parts.inputs.size(), node.in.size());
   inferred_ = static_cast<uint32_t>(graph_.node_count());
   for (size_t i = 0; i < node.in.size(); ++i)
     if (node.in[i].valid()) scopes_.back()[parts.inputs[i]] = node.in[i];
@@ -468,8 +460,7 @@ Status Importer::function_body(std::string_view message, NodeId call) {
   for (size_t o = 0; o < node.out.size(); ++o) {
     if (!node.out[o].valid()) continue;
     if (o >= parts.outputs.size())
-      return Error(Code::invalid_model,
-                   fmt::format("function '{}' has {} outputs", node.custom->name, parts.outputs.size()));
+      return failure(Code::invalid_model, "function '{}' has {} outputs", node.custom->name, parts.outputs.size());
     NNEX_ASSIGN(ValueId v, lookup(parts.outputs[o]));
     // What the body does not make keeps the name it has elsewhere: a copy takes the output's.
     const bool own = graph_[v].producer.valid() && graph_[v].producer.n >= first && named.insert(v.n).second;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/failure.h"
 #include "standards/onnx/signatures.h"
 
 namespace nnex::onnx_format {
@@ -20,7 +21,7 @@ Result<std::pair<std::string, std::string>> read_pair(std::string_view message) 
     if (f.number == StringStringEntryProto::key) p.first = std::string(f.bytes);
     if (f.number == StringStringEntryProto::value) p.second = std::string(f.bytes);
   }
-  if (!r.ok()) return Error(Code::invalid_model, fmt::format("a property: {}", r.fault()));
+  if (!r.ok()) return failure(Code::invalid_model, "a property: {}", r.fault());
   return p;
 }
 
@@ -32,9 +33,9 @@ Result<std::pair<std::string, int64_t>> read_opset(std::string_view message) {
     if (f.number == OperatorSetIdProto::domain) p.first = std::string(f.bytes);
     if (f.number == OperatorSetIdProto::version) p.second = f.integer();
   }
-  if (!r.ok()) return Error(Code::invalid_model, fmt::format("an opset import: {}", r.fault()));
+  if (!r.ok()) return failure(Code::invalid_model, "an opset import: {}", r.fault());
   if (p.second < 0 || p.second > INT32_MAX)
-    return Error(Code::invalid_model, fmt::format("opset version {} is out of range", p.second));
+    return failure(Code::invalid_model, "opset version {} is out of range", p.second);
   return p;
 }
 
@@ -78,7 +79,7 @@ Result<FunctionParts> function_parts(std::string_view message) {
         break;
     }
   }
-  if (!r.ok()) return Error(Code::invalid_model, fmt::format("function '{}': {}", p.name, r.fault()));
+  if (!r.ok()) return failure(Code::invalid_model, "function '{}': {}", p.name, r.fault());
   return p;
 }
 
@@ -185,7 +186,7 @@ Result<std::shared_ptr<const OnnxFunction>> read_function(std::string_view messa
 bool bodies_fit(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets) {
   bool fit = true;
   for (const auto& [key, function] : graph.functions) {
-    const auto* own = dynamic_cast<const OnnxFunction*>(function.get());
+    const auto* own = onnx_function(function.get());
     if (!own) continue;
     const auto parts = function_parts(own->message());
     if (!parts.ok()) continue;

@@ -46,6 +46,7 @@ class OnnxFunction : public Function {
         source_(std::move(source)),
         limits_(limits),
         findings_(std::move(findings)) {}
+  Format format() const override { return Format::onnx; }
   const std::string& key() const { return key_; }
   /// The FunctionProto.
   std::string_view message() const { return message_; }
@@ -58,6 +59,11 @@ class OnnxFunction : public Function {
   Limits limits_;
   std::shared_ptr<Findings> findings_;  ///< Of a checker, which goes on past faults; null: a fault ends the expansion.
 };
+
+/// null: a function of another standard, or none.
+inline const OnnxFunction* onnx_function(const Function* function) {
+  return function && function->format() == Format::onnx ? static_cast<const OnnxFunction*>(function) : nullptr;
+}
 
 /// Whether every operator in the bodies of a graph's functions is the same one in the opsets of the model that calls
 /// them; domains that the model does not import cannot differ.

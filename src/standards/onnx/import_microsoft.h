@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 
+#include "base/failure.h"
 #include "ops/cast.h"
 #include "standards/onnx/import_quirks.h"
 
@@ -14,7 +15,7 @@ inline constexpr std::string_view kDomain = "com.microsoft";
 
 /// The operator is known; not what it is asked for.
 inline Error lacks(const NodeImport& n, std::string_view what) {
-  return Error(Code::unsupported, fmt::format("{} with {}", n.op, what));
+  return failure(Code::unsupported, "{} with {}", n.op, what);
 }
 
 inline Status needs(const NodeImport& n, std::initializer_list<size_t> inputs) {

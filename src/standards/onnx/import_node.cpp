@@ -1,4 +1,5 @@
 // One node of an ONNX file: its attributes, its quirk, its spelling.
+#include "base/failure.h"
 #include "standards/onnx/import.h"
 
 #include <fmt/format.h>
@@ -139,8 +140,7 @@ Result<Attribute> Importer::attribute(std::string_view message) {
 }
 
 Status Importer::node(std::string_view message, BlockId block, NodeId before) {
-  if (++nodes_ > limits_.nodes)
-    return Error(Code::limit, fmt::format("the model has more than {} nodes", limits_.nodes));
+  if (++nodes_ > limits_.nodes) return failure(Code::limit, "the model has more than {} nodes", limits_.nodes);
   std::string overload;
   std::string_view doc;
   std::vector<std::string> inputs;
@@ -196,13 +196,12 @@ Status Importer::node(std::string_view message, BlockId block, NodeId before) {
     NNEX_TRY(inputs_of(inputs, place, n));
     for (const std::string& name : n.out)
       if (!name.empty() && scopes_.back().count(name))
-        return Error(Code::invalid_model, fmt::format("value '{}' is made twice", name));
+        return failure(Code::invalid_model, "value '{}' is made twice", name);
     while (!n.out.empty() && n.out.back().empty()) n.out.pop_back();
     for (std::string_view a : attributes) {
       NNEX_ASSIGN(Attribute read, attribute(a));
       for (const Attribute& other : n.attrs)
-        if (other.name == read.name)
-          return Error(Code::invalid_model, fmt::format("attribute '{}' is given twice", read.name));
+        if (other.name == read.name) return failure(Code::invalid_model, "attribute '{}' is given twice", read.name);
       if (!read.reference.empty()) {
         const Attribute* given = nullptr;
         for (size_t i = 0; bound_ && i < bound_->size(); ++i)

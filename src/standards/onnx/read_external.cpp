@@ -1,7 +1,6 @@
 #include "standards/onnx/read_external.h"
 
-#include <fmt/format.h>
-
+#include "base/failure.h"
 #include "base/try.h"
 
 namespace nnex::onnx_format {
@@ -14,7 +13,7 @@ Result<uint64_t> number(const std::map<std::string, std::string>& entries, const
   for (char c : it->second) {
     if (c < '0' || c > '9' || __builtin_mul_overflow(n, 10, &n) ||
         __builtin_add_overflow(n, static_cast<uint64_t>(c - '0'), &n))
-      return Error(Code::invalid_model, fmt::format("external {} '{}' is no size", key, it->second));
+      return failure(Code::invalid_model, "external {} '{}' is no size", key, it->second);
   }
   return n;
 }
@@ -22,10 +21,9 @@ Result<uint64_t> number(const std::map<std::string, std::string>& entries, const
 /// The file of a location, which is written with '/' alone.
 Result<FileBytes> open_location(const Container& files, const std::string& location) {
   if (location.find('\\') != std::string::npos)
-    return Error(Code::invalid_model,
-                 fmt::format("external location '{}' has a '\\'; needed '/' between folders", location));
+    return failure(Code::invalid_model, "external location '{}' has a '\\'; needed '/' between folders", location);
   NNEX_ASSIGN(auto file, files.find("external location", location, location));
-  if (!file) return Error(Code::unreadable, fmt::format("cannot open external location '{}': no such file", location));
+  if (!file) return failure(Code::unreadable, "cannot open external location '{}': no such file", location);
   return std::move(*file);
 }
 
@@ -38,12 +36,12 @@ Result<External> open_external(const Container& files, const std::map<std::strin
   const uint64_t size = file.bytes.size();
   NNEX_ASSIGN(uint64_t offset, number(entries, "offset", 0));
   if (offset > size)
-    return Error(Code::invalid_model,
-                 fmt::format("external offset {} is past the {} bytes of '{}'", offset, size, location->second));
+    return failure(Code::invalid_model, "external offset {} is past the {} bytes of '{}'", offset, size,
+                   location->second);
   NNEX_ASSIGN(uint64_t length, number(entries, "length", size - offset));
   if (length > size - offset)
-    return Error(Code::invalid_model, fmt::format("{} bytes of external data from {} on run past the {} bytes of '{}'",
-                                                  length, offset, size, location->second));
+    return failure(Code::invalid_model, "{} bytes of external data from {} on run past the {} bytes of '{}'", length,
+                   offset, size, location->second);
   return External{file.bytes.substr(offset, length), file.owner};
 }
 

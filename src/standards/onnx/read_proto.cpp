@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/built.h"
+#include "base/failure.h"
 #include "ops/codecs.h"
 #include "tensor/convert.h"
 #include "tensor/sparse.h"
@@ -18,7 +19,7 @@ using wire::Kind;
 constexpr int kDeepest = 64;
 
 Error broken(std::string_view what, std::string_view fault) {
-  return Error(Code::invalid_model, fmt::format("{}: {}", what, fault));
+  return failure(Code::invalid_model, "{}: {}", what, fault);
 }
 
 /// The parts of a TensorProto before its data is understood.
@@ -97,8 +98,8 @@ Result<Tensor> read_strings(const Parts& p, Tensor t) {
     t.mutable_as<std::string>()[i++] = std::string(f.bytes);
   }
   if (i != static_cast<size_t>(t.count()))
-    return Error(Code::invalid_model, fmt::format("tensor '{}': found {} strings; its shape {} needs {}", p.name, i,
-                                                  t.shape().text(), t.count()));
+    return failure(Code::invalid_model, "tensor '{}': found {} strings; its shape {} needs {}", p.name, i,
+                   t.shape().text(), t.count());
   return t;
 }
 
@@ -116,8 +117,8 @@ Result<Tensor> read_numbers(const Parts& p, Tensor t) {
   const size_t needed = static_cast<size_t>(t.count()) * per_element;
   const bool by_byte = packed && found == static_cast<size_t>(t.bytes());
   if (found != needed && !by_byte)
-    return Error(Code::invalid_model, fmt::format("tensor '{}': found {} numbers; its shape {} needs {}", p.name, found,
-                                                  t.shape().text(), needed));
+    return failure(Code::invalid_model, "tensor '{}': found {} numbers; its shape {} needs {}", p.name, found,
+                   t.shape().text(), needed);
   const int width = packed ? 1 : bits(t.dtype()) / 8 / static_cast<int>(per_element);
   std::byte* const to = t.mutable_data();
   if (packed && t.bytes() > 0) std::memset(to, 0, static_cast<size_t>(t.bytes()));
@@ -189,18 +190,16 @@ Result<NamedTensor> read_tensor(std::string_view message, const Source& source) 
   NNEX_ASSIGN(Parts p, read_parts(message));
   const DType type = dtype_of_onnx(p.type);
   if (type == DType::none)
-    return Error(Code::invalid_model, fmt::format("tensor '{}': element type {} is unknown", p.name, p.type));
+    return failure(Code::invalid_model, "tensor '{}': element type {} is unknown", p.name, p.type);
   if (!has_elements(type))
-    return Error(
-        Code::unsupported,
-        fmt::format("tensor '{}': this build of nnex leaves elements of type {} out (NNEX_OPS)", p.name, name(type)));
+    return failure(Code::unsupported, "tensor '{}': this build of nnex leaves elements of type {} out (NNEX_OPS)",
+                   p.name, name(type));
   for (int64_t d : p.dims)
-    if (d < 0) return Error(Code::invalid_model, fmt::format("tensor '{}': extent {} is negative", p.name, d));
+    if (d < 0) return failure(Code::invalid_model, "tensor '{}': extent {} is negative", p.name, d);
   Shape shape(p.dims);
   auto count = shape.checked_count();
   auto bytes = count ? bytes_for(type, *count) : std::nullopt;
-  if (!bytes)
-    return Error(Code::invalid_model, fmt::format("tensor '{}': shape {} is too large", p.name, shape.text()));
+  if (!bytes) return failure(Code::invalid_model, "tensor '{}': shape {} is too large", p.name, shape.text());
   if (p.external) {
     if (p.has_raw || !p.numbers.empty())
       return broken("tensor '" + p.name + "'", "it has both external and inline data");
@@ -213,14 +212,14 @@ Result<NamedTensor> read_tensor(std::string_view message, const Source& source) 
     auto opened = source.external(p.entries);
     if (!opened.ok()) return std::move(opened).error().during("reading tensor '" + p.name + "'");
     if (static_cast<int64_t>(opened->bytes.size()) < *bytes || type == DType::str)
-      return Error(Code::invalid_model, fmt::format("tensor '{}': found {} external bytes; needed {}", p.name,
-                                                    opened->bytes.size(), *bytes));
+      return failure(Code::invalid_model, "tensor '{}': found {} external bytes; needed {}", p.name,
+                     opened->bytes.size(), *bytes);
     return NamedTensor{p.name, Tensor::borrow(type, std::move(shape), opened->bytes.data(), opened->owner)};
   }
   if (p.has_raw && p.numbers.empty() && type != DType::str) {
     if (static_cast<int64_t>(p.raw.size()) < *bytes)
-      return Error(Code::invalid_model, fmt::format("tensor '{}': found {} bytes; its shape {} of {} needs {}", p.name,
-                                                    p.raw.size(), shape.text(), name(type), *bytes));
+      return failure(Code::invalid_model, "tensor '{}': found {} bytes; its shape {} of {} needs {}", p.name,
+                     p.raw.size(), shape.text(), name(type), *bytes);
     return NamedTensor{p.name, Tensor::borrow(type, std::move(shape), p.raw.data(), source.owner)};
   }
   if (p.has_raw)
@@ -229,8 +228,8 @@ Result<NamedTensor> read_tensor(std::string_view message, const Source& source) 
   // Every element takes at least one byte of the message: the shape cannot ask for more memory than that.
   const int64_t min = bits(type) < 8 ? *bytes : *count;
   if (min > static_cast<int64_t>(message.size()))
-    return Error(Code::invalid_model,
-                 fmt::format("tensor '{}': its data end before the shape {} is filled", p.name, shape.text()));
+    return failure(Code::invalid_model, "tensor '{}': its data end before the shape {} is filled", p.name,
+                   shape.text());
   NNEX_ASSIGN(Tensor t, Tensor::make(type, std::move(shape)));
   auto filled = type == DType::str ? read_strings(p, std::move(t)) : read_numbers(p, std::move(t));
   if (!filled.ok()) return std::move(filled).error();
@@ -311,7 +310,7 @@ Result<Type> read_tensor_type(std::string_view message) {
 }  // namespace
 
 Result<Type> read_type(std::string_view message, int depth) {
-  if (depth > kDeepest) return Error(Code::limit, fmt::format("a type is nested deeper than {}", kDeepest));
+  if (depth > kDeepest) return failure(Code::limit, "a type is nested deeper than {}", kDeepest);
   Type t;
   wire::Reader r(message);
   Field f;
@@ -410,7 +409,7 @@ Result<NamedValue> read_optional(std::string_view message, const Type& type, con
 }  // namespace
 
 Result<NamedValue> read_value(std::string_view message, const Type& type, const Source& source, int depth) {
-  if (depth > kDeepest) return Error(Code::limit, fmt::format("a value is nested deeper than {}", kDeepest));
+  if (depth > kDeepest) return failure(Code::limit, "a value is nested deeper than {}", kDeepest);
   switch (type.kind) {
     case nnex::Kind::sequence:
       return read_sequence(message, type, source, depth);
@@ -429,7 +428,7 @@ Result<NamedValue> read_value(std::string_view message, const Type& type, const 
 
 Result<std::string> write_tensor(const Tensor& tensor, std::string_view tensor_name) {
   const int64_t number = onnx_number(tensor.dtype());
-  if (number == 0) return Error(Code::unsupported, fmt::format("ONNX has no element type {}", name(tensor.dtype())));
+  if (number == 0) return failure(Code::unsupported, "ONNX has no element type {}", name(tensor.dtype()));
   std::string out, dims;
   for (int64_t d : tensor.shape()) append_varint(dims, static_cast<uint64_t>(d));
   append_bytes(out, TensorProto::dims, dims);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/failure.h"
 #include "base/try.h"
 #include "ops/codecs.h"
 #include "standards/onnx/read_proto.h"
@@ -135,8 +136,7 @@ Status print_elements(std::string_view message, int64_t type, std::string& out) 
     const bool whole = where.field == TensorProto::string_data
                            ? (add(quoted(f.bytes)), true)
                            : wire::each_number(f, where.width, [&](uint64_t bits) { add(typed(bits, where.field)); });
-    if (!whole)
-      return Error(Code::invalid_model, fmt::format("tensor '{}': its numbers are cut off", name_of_tensor(message)));
+    if (!whole) return failure(Code::invalid_model, "tensor '{}': its numbers are cut off", name_of_tensor(message));
   }
   out += '}';
   return {};

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/built.h"
+#include "base/failure.h"
 #include "base/try.h"
 #include "standards/onnx/text.h"
 #include "standards/onnx/text_scanner.h"
@@ -124,7 +125,7 @@ class TextParser {
   }
 
   Result<Message> graph(int depth) {
-    if (depth > kTextDepth) return Error(Code::limit, fmt::format("graphs are nested deeper than {}", kTextDepth));
+    if (depth > kTextDepth) return failure(Code::limit, "graphs are nested deeper than {}", kTextDepth);
     NNEX_ASSIGN(const std::string name, s_.name("a graph's name"));
     Message out;
     out.bytes(GraphProto::name, name);

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "base/failure.h"
 #include "base/joined.h"
 #include "base/try.h"
 #include "ops/codecs.h"
@@ -39,7 +40,7 @@ class TextPrinter {
       NNEX_ASSIGN(const bool said, each(f));
       if (!said) leave_out(kind, f.number);
     }
-    if (!r.ok()) return Error(Code::invalid_model, fmt::format("the model: {}", r.fault()));
+    if (!r.ok()) return failure(Code::invalid_model, "the model: {}", r.fault());
     return {};
   }
 
@@ -208,7 +209,7 @@ class TextPrinter {
   }
 
   Status type(std::string_view message, int depth) {
-    if (depth > kTextDepth) return Error(Code::limit, fmt::format("types are nested deeper than {}", kTextDepth));
+    if (depth > kTextDepth) return failure(Code::limit, "types are nested deeper than {}", kTextDepth);
     bool said = false;
     return fields(message, MessageKind::type, [&](const Field& f) -> Result<bool> {
       if (f.kind != wire::Kind::bytes || f.number == TypeProto::denotation || said) return false;
@@ -279,7 +280,7 @@ class TextPrinter {
   // ---- Graphs
 
   Status graph(std::string_view message, int depth) {
-    if (depth > kTextDepth) return Error(Code::limit, fmt::format("graphs are nested deeper than {}", kTextDepth));
+    if (depth > kTextDepth) return failure(Code::limit, "graphs are nested deeper than {}", kTextDepth);
     using G = GraphProto;
     NNEX_TRY(fields(message, MessageKind::graph, [](const Field& f) -> Result<bool> {
       if (f.number == G::sparse_initializer) return unsayable("sparse initializers");
@@ -437,8 +438,8 @@ class TextPrinter {
       });
     }
     if (!whole)
-      return Error(Code::invalid_model,
-                   fmt::format("attribute '{}': its numbers are cut off", last(message, AttributeProto::name)));
+      return failure(Code::invalid_model, "attribute '{}': its numbers are cut off",
+                     last(message, AttributeProto::name));
     return list("[", texts, "]", [&](const std::string& t) -> Status {
       out_ += t;
       return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/failure.h"
 #include "standards/onnx/text_words.h"
 
 namespace nnex::onnx_format {
@@ -129,7 +130,7 @@ Error TextScanner::fault(std::string_view found) {
   const std::string_view before = text_.substr(0, std::min(at_, text_.size()));
   const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-  return Error(Code::invalid_model, fmt::format("found {}", found))
+  return failure(Code::invalid_model, "found {}", found)
       .at(fmt::format("line {}, column {}", line, before.size() - line_start + 1));
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "base/failure.h"
 #include "ops/codecs.h"
 #include "standards/onnx/read_proto.h"
 #include "standards/onnx/text_words.h"
@@ -25,7 +26,7 @@ Status TextTypes::pairs(wire::FieldNumber field, Message& out) {
 }
 
 Result<TextType> TextTypes::type(int depth) {
-  if (depth > kTextDepth) return Error(Code::limit, fmt::format("types are nested deeper than {}", kTextDepth));
+  if (depth > kTextDepth) return failure(Code::limit, "types are nested deeper than {}", kTextDepth);
   const std::string_view word = s_.peek_word();
   TextType out;
   out.element = element_type(word);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/failure.h"
 #include "base/mapped_file.h"
 #include "base/try.h"
 #include "graph/symbols.h"
@@ -64,7 +65,7 @@ Message extent_message(const Dim& d, bool exact) {
 
 Result<Message> tensor_message(const Tensor& t, const std::string& tensor_name, std::vector<Tensor>& kept) {
   const int64_t number = onnx_number(t.dtype());
-  if (number == 0) return Error(Code::unsupported, fmt::format("ONNX has no element type {}", name(t.dtype())));
+  if (number == 0) return failure(Code::unsupported, "ONNX has no element type {}", name(t.dtype()));
   Message m;
   m.integers(TensorProto::dims, std::span(t.shape().begin(), t.shape().end()));
   m.integer(TensorProto::data_type, number);
@@ -177,13 +178,12 @@ std::string GraphWriter::node_name(NodeId id) {
 
 Status GraphWriter::check() const {
   if (!graph_.states.empty())
-    return Error(Code::unsupported, fmt::format("state '{}' is kept from run to run; an ONNX model keeps nothing",
-                                                graph_.states[0].label));
+    return failure(Code::unsupported, "state '{}' is kept from run to run; an ONNX model keeps nothing",
+                   graph_.states[0].label);
   for (ValueId v : graph_.inputs()) {
     const Type& t = graph_[v].type;
     const bool typed = t.kind != Kind::unknown && (!t.is_tensor() || onnx_number(t.dtype) != 0);
-    if (!typed)
-      return Error(Code::unsupported, fmt::format("input '{}' is {}; ONNX has no such type", graph_[v].name, t.text()));
+    if (!typed) return failure(Code::unsupported, "input '{}' is {}; ONNX has no such type", graph_[v].name, t.text());
   }
   return {};
 }
@@ -222,9 +222,7 @@ Status GraphWriter::initializer(const ValueDef& def, const std::string& name, Me
     return {};
   }
   const Tensor* t = def.constant.tensor();
-  if (!t)
-    return Error(Code::unsupported,
-                 fmt::format("constant '{}' is a {}; ONNX stores tensors", name, def.constant.text()));
+  if (!t) return failure(Code::unsupported, "constant '{}' is a {}; ONNX stores tensors", name, def.constant.text());
   const auto doc = graph_.meta.node_docs.find(name);  // of a node that was a constant
   const auto documented = [&](Message m) {
     if (doc != graph_.meta.node_docs.end()) m.bytes(TensorProto::doc_string, doc->second);
@@ -350,8 +348,7 @@ Message GraphWriter::model(Message graph) {
   for (const auto& [key, value] : properties_of(graph_.provenance))
     m.message(ModelProto::metadata_props, entry_message(key, value));
   for (const auto& [key, function] : graph_.functions)
-    if (const auto* f = dynamic_cast<const OnnxFunction*>(function.get()))
-      m.borrowed(ModelProto::functions, f->message());
+    if (const auto* f = onnx_function(function.get())) m.borrowed(ModelProto::functions, f->message());
   return m;
 }
 

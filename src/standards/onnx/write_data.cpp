@@ -1,10 +1,9 @@
 #include "standards/onnx/write_data.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <vector>
 
+#include "base/failure.h"
 #include "ops/codecs.h"
 #include "standards/onnx/read_proto.h"
 #include "standards/onnx/write_wire.h"
@@ -57,7 +56,7 @@ Result<std::string> sequence_message(const std::vector<Value>& items, std::strin
 Result<std::string> map_message(const Map& map, std::string_view name, int depth) {
   const DType key = map.keys.dtype();
   if (key != DType::i64 && key != DType::str)
-    return Error(Code::unsupported, fmt::format("found keys of type {}; needed i64 or str", nnex::name(key)));
+    return failure(Code::unsupported, "found keys of type {}; needed i64 or str", nnex::name(key));
   Message m;
   m.bytes(MapProto::name, name);
   m.integer(MapProto::key_type, onnx_number(key));
@@ -84,13 +83,13 @@ Result<std::string> optional_message(const Optional& o, std::string_view name, i
 }
 
 Result<std::string> message_of(const Value& value, std::string_view name, int depth) {
-  if (depth > kDeepest) return Error(Code::limit, fmt::format("a value is nested deeper than {}", kDeepest));
+  if (depth > kDeepest) return failure(Code::limit, "a value is nested deeper than {}", kDeepest);
   if (const Tensor* t = value.tensor()) return write_tensor(*t, name);
   if (const SparseTensor* s = value.sparse()) return sparse_message(*s, name);
   if (const Sequence* s = value.sequence()) return sequence_message(s->items, name, depth);
   if (const Map* m = value.map()) return map_message(*m, name, depth);
   if (const Optional* o = value.optional()) return optional_message(*o, name, depth);
-  return Error(Code::invalid_argument, fmt::format("'{}' is an empty value", name));
+  return failure(Code::invalid_argument, "'{}' is an empty value", name);
 }
 
 }  // namespace

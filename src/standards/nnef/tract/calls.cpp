@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/failure.h"
 #include "graph/text/build.h"
 #include "ops/cast.h"
 #include "standards/nnef/tract/interpreter.h"
@@ -314,7 +315,7 @@ struct StandardCall {
       std::vector<Arg> items;
       const bool tuple = type.kind == DeclaredType::Kind::tuple;
       if (type.kind != DeclaredType::Kind::array && !tuple)
-        return Error(Code::invalid_model, fmt::format("found {}; needed {}", item.text_of(), text(type)));
+        return failure(Code::invalid_model, "found {}; needed {}", item.text_of(), text(type));
       for (size_t i = 0; i < item.items.size(); ++i) {
         NNEX_ASSIGN(Arg a, arg(tuple && i < type.count ? type.items[i] : *type.items, item.items[i]));
         items.push_back(a);
@@ -325,7 +326,7 @@ struct StandardCall {
     if (item.kind == K::boolean) return Arg(item.integer != 0);
     if (item.is_number() && type.of == DeclaredType::Of::integer) return Arg(static_cast<int64_t>(item.number()));
     if (item.is_number()) return Arg(item.number());
-    return Error(Code::invalid_model, fmt::format("found {}; needed {}", item.text_of(), text(type)));
+    return failure(Code::invalid_model, "found {}; needed {}", item.text_of(), text(type));
   }
 };
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/failure.h"
 #include "base/joined.h"
 #include "graph/text/signs.h"
 #include "ops/shape.h"
@@ -324,8 +325,8 @@ std::optional<ir::Graph> import_tract(std::string_view text, std::string_view fi
   TractReader reader(graph, document, file, options);
   if (!faults.check(reader.extensions())) return std::nullopt;
   if (const auto missing = reader.missing(fragments_too); !missing.empty()) {
-    faults.add(Error(Code::unsupported, fmt::format("{} operation{} missing: {}", missing.size(),
-                                                    missing.size() == 1 ? " is" : "s are", joined(missing, ", ")))
+    faults.add(failure(Code::unsupported, "{} operation{} missing: {}", missing.size(),
+                       missing.size() == 1 ? " is" : "s are", joined(missing, ", "))
                    .at(std::string(file)));
     return std::nullopt;
   }

@@ -1,9 +1,8 @@
 // Tensor files as tract writes them.
 
-#include <fmt/format.h>
-
 #include <cstring>
 
+#include "base/failure.h"
 #include "standards/nnef/read_tensor.h"
 #include "standards/nnef/tract/reader.h"
 #include "tensor/half.h"
@@ -20,9 +19,8 @@ Result<Tensor> blocks_of_four(const TensorFile& file) {
   NNEX_ASSIGN(Tensor t, Tensor::make(DType::f32, file.header.shape));
   const int64_t blocks = t.count() / kBlock;
   if (t.count() % kBlock || file.data.size() != static_cast<size_t>(blocks * kBlockBytes))
-    return Error(Code::invalid_model,
-                 fmt::format("B5: found {} bytes; {} items in blocks of {} take {}", file.data.size(), t.count(),
-                             kBlock, (t.count() + kBlock - 1) / kBlock * kBlockBytes));
+    return failure(Code::invalid_model, "B5: found {} bytes; {} items in blocks of {} take {}", file.data.size(),
+                   t.count(), kBlock, (t.count() + kBlock - 1) / kBlock * kBlockBytes);
   float* out = t.mutable_as<float>().data();
   const char* in = file.data.data();
   for (int64_t b = 0; b < blocks; ++b, in += kBlockBytes) {
