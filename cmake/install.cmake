@@ -1,5 +1,5 @@
 # cmake --install: headers, the static and the shared library, the program with its manual page and completions, a CMake
-# package (nnex::nnex is the static library, nnex::shared the other) and a pkg-config file.
+# package (nnex::nnex is the static library, nnex::shared the other) and pkg-config files.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/nnex)
@@ -19,8 +19,10 @@ install(FILES ${PROJECT_BINARY_DIR}/nnexConfig.cmake ${PROJECT_BINARY_DIR}/nnexC
 file(RELATIVE_PATH NNEX_PC_TO_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 list(JOIN NNEX_PC_REQUIRES " " NNEX_PC_REQUIRES)
 list(JOIN NNEX_PC_LIBRARIES " " NNEX_PC_LIBRARIES)
-configure_file(cmake/nnex.pc.in ${PROJECT_BINARY_DIR}/nnex.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/nnex.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(package nnex nnex-cxx)
+  configure_file(cmake/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(NNEX_CLI)
   install(TARGETS nnex_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
