@@ -68,7 +68,8 @@ float exp_inside(float x) {
 template <bool fused>
 float exp_of_negative(float x) {
   if (x != x) return x;
-  return x < -87.0F ? 0.0F : exp_inside<fused>(x);
+  const ExpParts p = exp_parts<fused>(x < -88.0F ? -88.0F : x);
+  return p.n == -127 ? 0.0F : madd<fused>(p.em1, power_of_two(p.n), power_of_two(p.n));
 }
 
 template <bool fused>
@@ -122,13 +123,17 @@ float log1p_of_unit(float e) {
   return madd<fused>(q * z, t, t + t);
 }
 
+/// e^t - 1 with t = -2|x| = n ln 2 + 2 r: the polynomial of exp_parts in 2 r, less one rounding where it is not split.
 template <bool fused>
 float tanh(float x) {
   if (x != x) return x;
-  const float twice = std::fabs(x) * -2.0F;
-  const ExpParts p = exp_parts<fused>(twice < -18.5F ? -18.5F : twice);
-  const float scale = power_of_two(p.n);
-  const float m = madd<fused>(scale, p.em1, scale - 1.0F);
+  const float minus = -std::fabs(x), inside = minus < -9.25F ? -9.25F : minus;
+  const float n = madd<fused>(inside, 2.88539008F, 12582912.0F) - 12582912.0F;
+  const float r = nmadd<fused>(n, 3.465735912322998e-1F, inside), scale = power_of_two(static_cast<int>(n));
+  const float w = polynomial<fused>({64 * 1.381453825160861e-3F, 32 * 8.36874544620514e-3F, 16 * 4.166838899254799e-2F,
+                                     8 * 1.666652113199234e-1F, 4 * 4.999999403953552e-1F, 2.0F},
+                                    r);
+  const float m = madd<fused>(scale * r, w, scale - 1.0F);
   return std::copysign(m / (m + 2.0F), x);
 }
 
@@ -151,8 +156,10 @@ float erf(float x) {
 
 template <bool fused>
 float sigmoid(float x) {
-  const float e = exp<fused>(-std::fabs(x));
-  return (x < 0 ? e : 1.0F) / (1.0F + e);
+  if (x != x) return x;
+  const ExpParts p = exp_parts<fused>(x < -104.0F ? -104.0F : x > 20.0F ? 20.0F : x);
+  const float e = madd<fused>(p.em1, power_of_two(p.n + 24), power_of_two(p.n + 24));
+  return e / (power_of_two(24) + e);
 }
 
 /// x - n pi/2 in [-pi/4, pi/4], and n modulo 4: long multiplication of the mantissa with 256 bits of 2/pi.

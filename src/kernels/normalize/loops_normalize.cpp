@@ -14,15 +14,17 @@ HWY_INLINE float join_sums(const Partials& p) {
   return p.tree([](auto, auto a, auto b) HWY_ATTR { return hn::Add(a, b); });
 }
 
-/// One vector, or a part of one, of y = ((x - mean) * inv_std) * scale + offset.
-template <class M, class V, class Load>
-HWY_INLINE V normalized(V x, V mean, V inv_std, const NormalizeRow& row, size_t i, Load load) {
+/// y[i] = f(x[i], load) for a row: load(p) is of p[i].
+template <class F>
+HWY_INLINE void map_row(const float* x, float* y, size_t n, F f) {
   const hn::ScalableTag<float> d;
-  const V away = hn::Mul(row.centred ? hn::Sub(x, mean) : x, inv_std);
-  if (!row.scale) return row.offset ? hn::Add(away, load(row.offset + i)) : away;
-  if (!row.offset) return hn::Mul(away, load(row.scale + i));
-  (void)d;
-  return M::madd(away, load(row.scale + i), load(row.offset + i));
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(f(hn::LoadU(d, x + i), [&](const float* p) HWY_ATTR { return hn::LoadU(d, p + i); }), d, y + i);
+  if (i < n)
+    store_part(f(load_part(d, x + i, n - i), [&](const float* p) HWY_ATTR { return load_part(d, p + i, n - i); }), d,
+               y + i, n - i);
 }
 
 template <class M>
@@ -32,12 +34,7 @@ HWY_INLINE void normalize_row(const NormalizeRow& row, size_t n) {
   const float* x = row.x;
   if (row.residual) {
     float* sum = row.sum ? row.sum : row.y;
-    const size_t lanes = hn::Lanes(dy);
-    size_t i = 0;
-    for (; i + lanes <= n; i += lanes)
-      hn::StoreU(hn::Add(hn::LoadU(dy, x + i), hn::LoadU(dy, row.residual + i)), dy, sum + i);
-    if (i < n)
-      store_part(hn::Add(load_part(dy, x + i, n - i), load_part(dy, row.residual + i, n - i)), dy, sum + i, n - i);
+    map_row(x, sum, n, [&](auto v, auto load) HWY_ATTR { return hn::Add(v, load(row.residual)); });
     x = sum;
   }
   float mean = 0;
@@ -61,16 +58,17 @@ HWY_INLINE void normalize_row(const NormalizeRow& row, size_t n) {
   }
   if (!row.y) return;
   const auto vm = hn::Set(dy, mean), vi = hn::Set(dy, inv_std);
-  const size_t lanes = hn::Lanes(dy);
-  size_t i = 0;
-  for (; i + lanes <= n; i += lanes)
-    hn::StoreU(
-        normalized<M>(hn::LoadU(dy, x + i), vm, vi, row, i, [&](const float* p) HWY_ATTR { return hn::LoadU(dy, p); }),
-        dy, row.y + i);
-  if (i < n)
-    store_part(normalized<M>(load_part(dy, x + i, n - i), vm, vi, row, i,
-                             [&](const float* p) HWY_ATTR { return load_part(dy, p, n - i); }),
-               dy, row.y + i, n - i);
+  const float *scale = row.scale, *offset = row.offset;
+  // A mean that was not asked for is 0.
+  const auto away = [&](auto v) HWY_ATTR { return hn::Mul(hn::Sub(v, vm), vi); };
+  if (scale && offset)
+    map_row(x, row.y, n, [&](auto v, auto load) HWY_ATTR { return M::madd(away(v), load(scale), load(offset)); });
+  else if (scale)
+    map_row(x, row.y, n, [&](auto v, auto load) HWY_ATTR { return hn::Mul(away(v), load(scale)); });
+  else if (offset)
+    map_row(x, row.y, n, [&](auto v, auto load) HWY_ATTR { return hn::Add(away(v), load(offset)); });
+  else
+    map_row(x, row.y, n, [&](auto v, auto) HWY_ATTR { return away(v); });
 }
 
 void normalize_f32(const NormalizeRow& row, size_t n) { normalize_row<Fused>(row, n); }

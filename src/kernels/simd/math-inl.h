@@ -59,8 +59,8 @@ struct ExpParts {
   V r;
 };
 constexpr int kFloatBias = 127;               ///< Of a float's exponent.
-constexpr float kRoundingBase = 12582912.0F;  ///< 1.5 * 2^23: a sum with it keeps whole numbers alone, in its low bits.
-constexpr int kRoundingBits = 0x4b400000;     ///< Its bits, all of which a shift by 23 drops.
+constexpr float kRoundingBase = 12582912.0F;  ///< 1.5 * 2^23: a sum with it keeps whole numbers alone, in its low bits;
+                                              ///< a shift by 23 drops its own.
 
 /// x - n ln 2.
 template <class M, class D, class V = hn::Vec<D>>
@@ -69,15 +69,15 @@ HWY_INLINE V exp_rest(D d, V x, V n) {
   return M::nmadd(n, hn::Set(d, -2.12194440e-4F), r);
 }
 
+/// `base` is kRoundingBase and the bias.
 template <class M, int kBias = kFloatBias, class D, class V = hn::Vec<D>>
-HWY_INLINE ExpParts<D, kBias> exp_reduce(D d, V x, V inside) {
-  const V base = hn::Set(d, kRoundingBase + static_cast<float>(kBias));
-  const V sum = M::madd(inside, hn::Set(d, 1.44269504F), base);
+HWY_INLINE ExpParts<D, kBias> exp_reduce(D d, V x, V base) {
+  const V sum = M::madd(x, hn::Set(d, 1.44269504F), base);
   return {hn::BitCast(hn::RebindToSigned<D>(), sum), exp_rest<M>(d, x, hn::Sub(sum, base))};
 }
 template <class M, int kBias = kFloatBias, class D, class V = hn::Vec<D>>
 HWY_INLINE ExpParts<D, kBias> exp_reduce(D d, V x) {
-  return exp_reduce<M, kBias>(d, x, x);
+  return exp_reduce<M, kBias>(d, x, hn::Set(d, kRoundingBase + static_cast<float>(kBias)));
 }
 
 /// 2^(n + kBias - 127), which is a float and no subnormal.
@@ -126,15 +126,14 @@ HWY_INLINE V exp_f32(D d, V x) {
 #if HWY_TARGET == HWY_AVX3
   return exp_of_parts<M>(d, exp_reduce<M>(d, inside));
 #else
-  const hn::RebindToSigned<D> di;
-  const auto parts = exp_reduce<M, 0>(d, inside);
-  const V p = hn::Add(expm1_of_rest<M>(d, parts), hn::Set(d, 1.0F));
-  // n reaches from -150 to 128: two factors, the last product rounds.
-  const auto n = hn::Sub(parts.n_bits, hn::Set(di, kRoundingBits)), half = hn::ShiftRight<1>(n);
-  const auto bias = hn::Set(di, kFloatBias);
-  const V first = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(half, bias)));
-  const V second = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(hn::Sub(n, half), bias)));
-  return hn::Mul(hn::Mul(p, first), second);
+  // n reaches from -150 to 128, a float's exponent from -126 to 127: 2^(n + 24) or 2^(n - 1) is a factor, the rest
+  // another.
+  const V base = hn::IfNegativeThenElse(inside, hn::Set(d, kRoundingBase + static_cast<float>(kFloatBias + 24)),
+                                        hn::Set(d, kRoundingBase + static_cast<float>(kFloatBias - 1)));
+  const V back = hn::IfNegativeThenElse(inside, hn::Set(d, 1.0F / 16777216.0F), hn::Set(d, 2.0F));
+  const auto parts = exp_reduce<M>(d, inside, base);
+  const V scale = power_of(d, parts);
+  return hn::Mul(M::madd(expm1_of_rest<M>(d, parts), scale, scale), back);
 #endif
 }
 
@@ -144,12 +143,13 @@ HWY_INLINE V exp_inside(D d, V x) {
   return exp_of_parts<M>(d, exp_reduce<M>(d, x));
 }
 
-/// e^x for x <= 0 within 1 ulp; below -87 it is 0, so that no sum of exponentials meets subnormals. NaN stays: the
-/// whole part is taken of a number inside, the rest of x itself.
+/// e^x for x <= 0 within 1 ulp; below -87.7 it is 0, so that hardly a sum of exponentials meets subnormals: the factor
+/// 2^-127 is 0. NaN stays.
 template <class M, class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_of_negative(D d, V x) {
-  const V min = hn::Set(d, -87.0F);
-  return hn::IfThenZeroElse(hn::Lt(x, min), exp_of_parts<M>(d, exp_reduce<M>(d, x, hn::Max(x, min))));
+  const auto parts = exp_reduce<M>(d, at_least(d, x, -88.0F));
+  const V scale = power_of(d, parts);
+  return M::madd(expm1_of_rest<M>(d, parts), scale, scale);
 }
 
 /// e^x - 1 within 2 ulp.
@@ -207,15 +207,25 @@ HWY_INLINE V log1p_of_unit(D d, V e) {
   return M::madd(hn::Mul(q, z), t, hn::Add(t, t));
 }
 
-/// tanh within 3 ulp: with m = 1 - e^(-2|x|) it is m / (2 - m), which loses nothing near 0.
+/// tanh within 3 ulp: with m = 1 - e^(-2|x|) it is m / (2 - m), which loses nothing near 0. -2|x| is n ln 2 + 2 r, and
+/// e^(2r) - 1 is r w, of exp_tail's coefficients. A float is near enough to ln(2)/2: where n is large, e^(-2|x|) is
+/// small.
 template <class M, class D, class V = hn::Vec<D>>
 HWY_INLINE V tanh_f32(D d, V x) {
-  const V two = hn::Set(d, 2.0F);
-  const V twice = at_least(d, hn::Mul(hn::Abs(x), hn::Neg(two)), -18.5F);
-  const auto parts = exp_reduce<M>(d, twice);
-  const V scale = power_of(d, parts);
-  const V m = M::nmadd(scale, expm1_of_rest<M>(d, parts), hn::Sub(hn::Set(d, 1.0F), scale));
-  return hn::CopySignToAbs(hn::Div(m, hn::Sub(two, m)), x);
+  const V sign = hn::And(x, hn::SignBit(d));
+  const V inside = at_least(d, hn::Or(x, hn::SignBit(d)), -9.25F);
+  const V base = hn::Set(d, kRoundingBase + static_cast<float>(kFloatBias));
+  const V sum = M::madd(inside, hn::Set(d, 2.88539008F), base);
+  const V r = M::nmadd(hn::Sub(sum, base), hn::Set(d, 3.465735912322998e-1F), inside);
+  V w = hn::Set(d, 64 * 1.381453825160861e-3F);
+  w = M::madd(w, r, hn::Set(d, 32 * 8.36874544620514e-3F));
+  w = M::madd(w, r, hn::Set(d, 16 * 4.166838899254799e-2F));
+  w = M::madd(w, r, hn::Set(d, 8 * 1.666652113199234e-1F));
+  w = M::madd(w, r, hn::Set(d, 4 * 4.999999403953552e-1F));
+  w = M::madd(w, r, hn::Set(d, 2.0F));
+  const V scale = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(hn::RebindToSigned<D>(), sum)));
+  const V m = M::nmadd(hn::Mul(scale, r), w, hn::Sub(hn::Set(d, 1.0F), scale));
+  return hn::Or(hn::Div(m, hn::Sub(hn::Set(d, 2.0F), m)), sign);
 }
 
 /// The error function within 2 ulp: an odd polynomial up to 0.85, from there 1 - e^(a polynomial).
@@ -241,15 +251,14 @@ HWY_INLINE V erf_f32(D d, V x) {
   return hn::CopySign(hn::IfThenElse(hn::Lt(a, hn::Set(d, 0.85F)), near, far), x);
 }
 
-/// 1 / (1 + e^-x) within 3 ulp, subnormal results included. Both sides of the quotient are 2^24 times as large, so that
-/// e^-|x| is no subnormal: the division alone rounds.
+/// 1 / (1 + e^-x) within 3 ulp, subnormal results included: e^x / (1 + e^x), both sides 2^24 times as large, so that
+/// e^x is no subnormal and the division alone rounds.
 template <class M, class D, class V = hn::Vec<D>>
 HWY_INLINE V sigmoid_f32(D d, V x) {
-  const V one = hn::Set(d, 16777216.0F);  // 2^24
-  const auto parts = exp_reduce<M, kFloatBias + 24>(d, at_least(d, hn::Neg(hn::Abs(x)), -104.0F));
+  const auto parts = exp_reduce<M, kFloatBias + 24>(d, at_most(d, at_least(d, x, -104.0F), 20.0F));
   const V scale = power_of(d, parts);
   const V e = M::madd(expm1_of_rest<M>(d, parts), scale, scale);
-  return hn::Div(hn::IfNegativeThenElse(x, e, one), hn::Add(one, e));
+  return hn::Div(e, hn::Add(hn::Set(d, 16777216.0F), e));
 }
 
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE
