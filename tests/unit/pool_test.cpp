@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "kernels/convert/convert.h"
 #include "kernels/pool/planes.h"
@@ -77,22 +78,24 @@ TEST(SimdPoolLines, EqualTheirOracle) {
       for (size_t stride : {1, 2, 3, 7})
         for (size_t taps : {1, 2, 3, 4, 5})
           for (size_t rows : {1, 3})
-            for (bool maximum : {false, true}) {
-              if (stride == 2 && taps == 1) continue;
-              simd::PoolLines p;
-              p.maximum = maximum, p.divisor = 3, p.x = x.data() + 1, p.x_step = 211, p.row_step = 97;
-              p.rows = rows, p.taps = taps, p.stride = stride, p.dilation = stride == 1 && taps > 3 ? 2 : 1;
-              p.planes = 1 + n % 3, p.x_plane = 643, p.y_plane = 3 * (n + 1) + 2;
-              std::vector<float> y(p.planes * p.y_plane, 7.0F), expected = y;
-              p.y = y.data(), p.y_step = n + 1, p.lines = 3, p.n = n;
-              for (size_t plane = 0; plane < p.planes; ++plane)
-                for (size_t line = 0; line < 3; ++line)
-                  for (size_t o = 0; o < n; ++o)
-                    expected[plane * p.y_plane + line * (n + 1) + o] =
-                        pooled(p, p.x + plane * p.x_plane + line * p.x_step + o * stride);
-              table.pool_lines_f32(p);
-              test::expect_same(y, expected);  // and nothing behind a line is written
-            }
+            for (bool maximum : {false, true})
+              for (auto [line_gap, plane_gap] : {std::pair<size_t, size_t>{1, 2}, {0, 2}, {0, 0}}) {
+                if (stride == 2 && taps == 1) continue;
+                simd::PoolLines p;
+                p.maximum = maximum, p.divisor = 3, p.x = x.data() + 1, p.x_step = 211, p.row_step = 97;
+                p.rows = rows, p.taps = taps, p.stride = stride, p.dilation = stride == 1 && taps > 3 ? 2 : 1;
+                p.planes = 1 + n % 3, p.x_plane = 643, p.y_step = n + line_gap, p.lines = 3, p.n = n;
+                p.y_plane = p.lines * p.y_step + plane_gap;
+                std::vector<float> y(p.planes * p.y_plane + 16, 7.0F), expected = y;
+                p.y = y.data();
+                for (size_t plane = 0; plane < p.planes; ++plane)
+                  for (size_t line = 0; line < p.lines; ++line)
+                    for (size_t o = 0; o < n; ++o)
+                      expected[plane * p.y_plane + line * p.y_step + o] =
+                          pooled(p, p.x + plane * p.x_plane + line * p.x_step + o * stride);
+                table.pool_lines_f32(p);
+                test::expect_same(y, expected);  // and nothing behind a line is written
+              }
   });
 }
 

@@ -22,6 +22,23 @@ HWY_INLINE void map_to(DX dx, DY dy, const TX* x, TY* y, size_t n, F f) {
   if (i < n) store_part(f(load_part(dx, x + i, n - i), i), dy, y + i, n - i);
 }
 
+/// y[i] = f(x[i]), numbers below 256 in uint32.
+template <class D, class TX, class F>
+HWY_INLINE void map_to_bytes(D d, const TX* x, uint8_t* y, size_t n, F f) {
+  size_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const size_t lanes = hn::Lanes(d);
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    hn::Vec<hn::RebindToUnsigned<D>> v[4];
+    HWY_UNROLL(4)
+    for (size_t k = 0; k < 4; ++k) v[k] = f(hn::LoadU(d, x + i + k * lanes));
+    store_as_bytes(v, y + i);
+  }
+#endif
+  const hn::Rebind<uint8_t, D> d8;
+  map_to(d, d8, x + i, y + i, n - i, [&](auto v, size_t) HWY_ATTR { return hn::TruncateTo(d8, f(v)); });
+}
+
 /// Whole number nearest to v, ties to even, for |v| < 2^22; adding 1.5 * 2^23 rounds, and its low bits are the number.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE hn::Vec<hn::RebindToSigned<D>> nearest_int(D d, V v) {
@@ -36,7 +53,6 @@ template <class T>
 HWY_INLINE size_t quantize_bytes(const float* x, float scale, int32_t zero, T* y, size_t n) {
   const hn::ScalableTag<float> d;
   const hn::RebindToUnsigned<decltype(d)> du;
-  const hn::Rebind<uint8_t, decltype(d)> d8;
   using V = hn::Vec<decltype(d)>;
   constexpr int32_t kMin = std::is_signed_v<T> ? -128 : 0;
   constexpr float kMagic = 12582912.0F;  // adding it rounds, and the sum's low bits are the number
@@ -64,11 +80,13 @@ HWY_INLINE size_t quantize_bytes(const float* x, float scale, int32_t zero, T* y
         sum[k] = hn::Add(hn::IfThenZeroElse(hn::IsNaN(q), q), magic);
       }
     }
+    hn::Vec<decltype(du)> bytes[4];
     HWY_UNROLL(4)
     for (size_t k = 0; k < 4; ++k) {
       const auto bits = hn::BitCast(du, hn::Min(hn::Max(sum[k], min), max));
-      hn::StoreU(hn::TruncateTo(d8, hn::Add(bits, shift)), d8, reinterpret_cast<uint8_t*>(y) + i + k * lanes);
+      bytes[k] = hn::And(hn::Add(bits, shift), hn::Set(du, 255U));
     }
+    store_as_bytes(bytes, reinterpret_cast<uint8_t*>(y) + i);
   }
   return i;
 }
@@ -296,24 +314,26 @@ void f32_from_i64(const int64_t* x, float* y, size_t n) {
   for (; i < n; ++i) y[i] = static_cast<float>(x[i]);
 }
 void u8_from_f32(const float* x, uint8_t* y, size_t n) {
-  const hn::Rebind<uint8_t, DF> d8;
   const DF d;
   const DU du;
-  const hn::RebindToSigned<DF> di;
   const auto max = hn::Set(d, 255.0F);
-  map_to(d, d8, x, y, n, [&](auto v, size_t) HWY_ATTR {
+  map_to_bytes(d, x, y, n, [&](auto v) HWY_ATTR {
+#if HWY_TARGET == \
+    HWY_AVX2  // the maximum with NaN is its second operand, and nothing is left that an int32 does not hold
+    const auto inside = hn::Min(hn::Max(v, hn::Zero(d)), max);
+    return hn::Vec<DU>{_mm256_cvttps_epi32(inside.raw)};
+#else
     const auto inside = hn::IfThenElseZero(hn::Gt(v, hn::Zero(d)), v);  // NaN gives 0
-    return hn::TruncateTo(d8, hn::BitCast(du, hn::ConvertTo(di, hn::Min(inside, max))));
+    return hn::BitCast(du, hn::ConvertTo(hn::RebindToSigned<DF>(), hn::Min(inside, max)));
+#endif
   });
 }
 void bool_from_f32(const float* x, uint8_t* y, size_t n) {
   const DF d;
   const DU du;
-  const hn::Rebind<uint8_t, DF> d8;
   const auto one = hn::BitCast(d, hn::Set(du, 1U));
-  map_to(d, d8, x, y, n, [&](auto v, size_t) HWY_ATTR {
-    return hn::TruncateTo(d8, hn::BitCast(du, hn::IfThenZeroElse(hn::Eq(v, hn::Zero(d)), one)));
-  });
+  map_to_bytes(d, x, y, n,
+               [&](auto v) HWY_ATTR { return hn::BitCast(du, hn::IfThenZeroElse(hn::Eq(v, hn::Zero(d)), one)); });
 }
 void f32_from_f64(const double* x, float* y, size_t n) {
   size_t i = 0;

@@ -179,12 +179,20 @@ HWY_INLINE void truths(const T* a, const T* b, uint8_t* y, size_t n, F f) {
   const auto at = [&](size_t i) HWY_ATTR {
     return hn::BitCast(di, hn::VecFromMask(d, f(hn::LoadU(d, a + i), hn::LoadU(d, b + i))));
   };
-  const auto ones = hn::Set(di, 1U);
-  for (size_t i = 0; i < n; i += hn::Lanes(di)) {
-    const size_t o = HWY_MIN(i, n - hn::Lanes(di));
-    auto mask = at(o);
-    if constexpr (sizeof(T) == 8) mask = hn::ConcatEven(di, at(o + hn::Lanes(d)), mask);
-    hn::StoreU(hn::TruncateTo(d8, hn::And(mask, ones)), d8, y + o);
+  const size_t lanes = hn::Lanes(di);
+  const auto bits = [&](size_t i) HWY_ATTR {
+    auto mask = at(i);
+    if constexpr (sizeof(T) == 8) mask = hn::ConcatEven(di, at(i + hn::Lanes(d)), mask);
+    return hn::And(mask, hn::Set(di, 1U));
+  };
+  size_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    const hn::Vec<decltype(di)> four[4] = {bits(i), bits(i + lanes), bits(i + 2 * lanes), bits(i + 3 * lanes)};
+    store_as_bytes(four, y + i);
+  }
+  for (; i < n; i += lanes) {
+    const size_t o = HWY_MIN(i, n - lanes);
+    hn::StoreU(hn::TruncateTo(d8, bits(o)), d8, y + o);
   }
 #endif
 }

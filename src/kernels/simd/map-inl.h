@@ -11,6 +11,7 @@
 #include <hwy/highway.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 HWY_BEFORE_NAMESPACE();
@@ -95,6 +96,27 @@ HWY_INLINE void store_part(hn::Vec<D> v, D d, T* p, size_t n) {
   hn::BlendedStore(v, hn::FirstN(d, n), d, p);
 #endif
 }
+
+#if HWY_TARGET != HWY_SCALAR
+/// Stores four vectors of uint32, all below 256, as bytes one after another.
+template <class V>
+HWY_INLINE void store_as_bytes(const V (&v)[4], uint8_t* y) {
+#if HWY_TARGET == HWY_AVX2
+  const __m256i low = _mm256_packus_epi32(v[0].raw, v[1].raw), high = _mm256_packus_epi32(v[2].raw, v[3].raw);
+  const __m256i halves = _mm256_packus_epi16(low, high);  // of each vector its first half, then of each its second
+  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), _mm256_permutevar8x32_epi32(halves, order));
+#elif HWY_TARGET == HWY_SSE4
+  const __m128i low = _mm_packus_epi32(v[0].raw, v[1].raw), high = _mm_packus_epi32(v[2].raw, v[3].raw);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(y), _mm_packus_epi16(low, high));
+#else
+  const hn::DFromV<V> d;
+  const hn::Rebind<uint8_t, decltype(d)> d8;
+  HWY_UNROLL(4)
+  for (size_t k = 0; k < 4; ++k) hn::StoreU(hn::TruncateTo(d8, v[k]), d8, y + k * hn::Lanes(d));
+#endif
+}
+#endif
 
 /// y[i] = f(x[i]) for i in [0, n): whole vectors, then the last part by the same formula. x and y may be the same
 /// buffer.
