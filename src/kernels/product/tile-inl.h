@@ -216,9 +216,10 @@ struct Sums {
 
   HWY_INLINE void store(const Tile& t, int64_t first, int last, int64_t span = 0) const {
     const TileTag d;
+    const int64_t stride = t.c_stride;  // which the compiler would read again after each store
+    float* row = t.c + first * stride + span * kColumns;
     HWY_UNROLL(16)
-    for (int i = 0; i < kRows; ++i) {
-      float* row = t.c + (first + i) * t.c_stride + span * kColumns;
+    for (int i = 0; i < kRows; ++i, row += stride) {
       HWY_UNROLL(16)
       for (int j = 0; j < kAll - 1; ++j) hn::StoreU(c[i][j], d, row + j * kLanes);
       if (last < kLanes) {
