@@ -59,7 +59,8 @@ bool damage_weight(Graph& g, NodeId id, const NodeInfo& node, std::mt19937_64& r
   std::vector<size_t> weights;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (!node.inputs[i].valid()) continue;
-    const Tensor* t = g.value(node.inputs[i])->constant.tensor();
+    const auto value = g.value(node.inputs[i]);
+    const Tensor* t = value->constant.tensor();
     if (t && t->dtype() == DType::f32 && t->count() > 0) weights.push_back(i);
   }
   if (weights.empty()) return false;

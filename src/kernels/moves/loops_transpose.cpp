@@ -98,13 +98,19 @@ void transpose_u32(const uint32_t* x, size_t x_stride, uint32_t* y, size_t y_str
     return;
   }
   const size_t whole = columns / 4 * 4;
-  // A block of columns at a time: what is written stays in cache until its lines are full, which is at once where a
-  // vector is a line.
-  constexpr size_t kColumns = hn::MaxLanes(d) < 16 ? 32 : 64;
+  // As many rows at once as fill a line of the cache: where rows of y are a multiple of some KiB apart, few of its
+  // lines fit into the cache, and a part of one would leave it before the next comes.
+  constexpr size_t kColumns = 64, kFilling = hn::MaxLanes(d) < 16 ? 16 / hn::MaxLanes(d) : 1;
   for (size_t c0 = 0; c0 < whole; c0 += kColumns) {
     const size_t c1 = c0 + kColumns < whole ? c0 + kColumns : whole;
     size_t r = 0;
-    for (; r + lanes <= rows; r += lanes)
+    for (; r + kFilling * lanes <= rows; r += kFilling * lanes)
+      for (size_t c = c0; c < c1; c += 4) {
+        HWY_UNROLL(4)
+        for (size_t k = 0; k < kFilling; ++k)
+          transpose_block(d, x + (r + k * lanes) * x_stride + c, x_stride, y + c * y_stride + r + k * lanes, y_stride);
+      }
+    for (; kFilling > 1 && r + lanes <= rows; r += lanes)
       for (size_t c = c0; c < c1; c += 4)
         transpose_block(d, x + r * x_stride + c, x_stride, y + c * y_stride + r, y_stride);
     for (; r + 4 <= rows; r += 4)
