@@ -57,31 +57,48 @@ HWY_INLINE float sum_of_exp(const float* x, size_t n, float max, Keep keep) {
 /// By itself: with its branches what calls it would not be put into the loop that calls that.
 HWY_NOINLINE void store_last(VF32 e, float* y, size_t n) { store_part(e, F32(), y, n); }
 
-template <class M>
-HWY_INLINE void softmax_rows(const float* x, float* y, size_t n, size_t rows) {
-  const hn::ScalableTag<float> d;
-  const size_t lanes = hn::Lanes(F32());
-  for (size_t r = 0; r < rows; ++r, x += n, y += n) {
-    const float sum = sum_of_exp<M>(x, n, greatest(x, n), [&](VF32 e, size_t at) HWY_ATTR {
-      if (at + lanes <= n) {
-        hn::StoreU(e, F32(), y + at);
-      } else if (at < n) {
-        store_last(e, y + at, n - at);
-      }
-    });
-    const auto scale = hn::Set(d, 1.0F / sum);
-    map(d, y, y, n, [&](auto v) HWY_ATTR { return hn::Mul(v, scale); });
-  }
+/// Calls use(first row, rows) for groups of rows that stay in the first level cache. What one row waits for (its
+/// greatest number, its sum) another fills.
+constexpr size_t kGroup = 16;
+template <class Use>
+HWY_INLINE void each_group(size_t n, size_t rows, Use use) {
+  constexpr size_t kNear = 4096;  // floats
+  const size_t at_once = HWY_MAX(1, HWY_MIN(kGroup, kNear / HWY_MAX(n, 1)));
+  for (size_t first = 0; first < rows; first += at_once) use(first, HWY_MIN(at_once, rows - first));
 }
 
-/// Rows by groups, whose logarithms are taken together.
 template <class M>
-HWY_INLINE void log_softmax_rows(const float* x, float* y, size_t n, size_t rows) {
-  constexpr size_t kGroup = 16, kNear = 4096;  // floats that stay in the first level cache
+HWY_INLINE void softmax_rows(const float* all_x, float* all_y, size_t n, size_t rows) {
   const hn::ScalableTag<float> d;
-  const size_t at_once = HWY_MAX(1, HWY_MIN(kGroup, kNear / HWY_MAX(n, 1)));
-  for (size_t first = 0; first < rows; first += at_once, x += at_once * n, y += at_once * n) {
-    const size_t count = HWY_MIN(at_once, rows - first);
+  const size_t lanes = hn::Lanes(F32());
+  each_group(n, rows, [&](size_t first, size_t count) HWY_ATTR {
+    const float* const x = all_x + first * n;
+    float* const y = all_y + first * n;
+    alignas(64) float max[kGroup], factor[kGroup] = {};
+    for (size_t r = 0; r < count; ++r) max[r] = greatest(x + r * n, n);
+    for (size_t r = 0; r < count; ++r)
+      factor[r] = sum_of_exp<M>(x + r * n, n, max[r], [&](VF32 e, size_t at) HWY_ATTR {
+        if (at + lanes <= n) {
+          hn::StoreU(e, F32(), y + r * n + at);
+        } else if (at < n) {
+          store_last(e, y + r * n + at, n - at);
+        }
+      });
+    for (size_t r = 0; r < count; r += hn::Lanes(d))
+      hn::Store(hn::Div(hn::Set(d, 1.0F), hn::Load(d, factor + r)), d, factor + r);
+    for (size_t r = 0; r < count; ++r) {
+      const auto scale = hn::Set(d, factor[r]);
+      map(d, y + r * n, y + r * n, n, [&](auto v) HWY_ATTR { return hn::Mul(v, scale); });
+    }
+  });
+}
+
+template <class M>
+HWY_INLINE void log_softmax_rows(const float* all_x, float* all_y, size_t n, size_t rows) {
+  const hn::ScalableTag<float> d;
+  each_group(n, rows, [&](size_t first, size_t count) HWY_ATTR {
+    const float* const x = all_x + first * n;
+    float* const y = all_y + first * n;
     alignas(64) float max[kGroup], sum[kGroup] = {};
     for (size_t r = 0; r < count; ++r) {
       max[r] = greatest(x + r * n, n);
@@ -92,7 +109,7 @@ HWY_INLINE void log_softmax_rows(const float* x, float* y, size_t n, size_t rows
       const auto log_sum = hn::Set(d, sum[r]), shift = hn::Set(d, max[r]);
       map(d, x + r * n, y + r * n, n, [&](auto v) HWY_ATTR { return hn::Sub(hn::Sub(v, shift), log_sum); });
     }
-  }
+  });
 }
 
 template <class M>
