@@ -91,6 +91,7 @@ HWY_INLINE void each_sixteen(const float* x, size_t n, float pad, Step step) {
   if (i == n) return;
   const size_t left = n - i;
   const VF32 pads = hn::Set(d, pad);
+  HWY_UNROLL(2)  // all of AVX2's and AVX-512's: then partials stay in registers
   for (size_t k = 0; k < Partials::kVectors; ++k) {
     const size_t first = k * lanes;
     VF32 part = pads;
