@@ -1,9 +1,9 @@
 #include "nnex/check.h"
-#include "base/failure.h"
 
 #include "api/certificate.h"
 #include "api/formats.h"
 #include "api/read.h"
+#include "base/failure.h"
 #include "base/faults.h"
 #include "base/guarded.h"
 #include "base/try.h"

@@ -1,5 +1,4 @@
 #include "nnex/compare.h"
-#include "base/failure.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +6,7 @@
 
 #include "api/compare_layers.h"
 #include "api/tolerance.h"
+#include "base/failure.h"
 #include "base/guarded.h"
 #include "base/try.h"
 #include "nnex/file.h"

@@ -1,9 +1,9 @@
 #include "nnex/cvm.h"
-#include "base/failure.h"
 
 #include <algorithm>
 #include <cstring>
 
+#include "base/failure.h"
 #include "base/guarded.h"
 #include "base/try.h"
 #include "run/compile.h"

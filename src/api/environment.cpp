@@ -1,9 +1,9 @@
 #include "nnex/environment.h"
-#include "base/failure.h"
 
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/failure.h"
 #include "base/joined.h"
 #include "base/mapped_file.h"
 #include "kernels/simd/loops.h"

@@ -1,5 +1,4 @@
 #include "nnex/input_file.h"
-#include "base/failure.h"
 
 #include <fmt/format.h>
 
@@ -12,6 +11,7 @@
 #include "api/picture.h"
 #include "api/value_type.h"
 #include "api/wav.h"
+#include "base/failure.h"
 #include "base/guarded.h"
 #include "base/mapped_file.h"
 #include "base/nearest.h"

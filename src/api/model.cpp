@@ -1,13 +1,13 @@
 // The parts of Model that meet files and public graphs.
 
 #include "nnex/model.h"
-#include "base/failure.h"
 
 #include <algorithm>
 #include <filesystem>
 
 #include "api/graph_impl.h"
 #include "api/read.h"
+#include "base/failure.h"
 #include "base/guarded.h"
 #include "base/try.h"
 #include "graph/custom.h"

@@ -1,10 +1,10 @@
 // The table as hosts see it.
 
 #include "nnex/operators.h"
-#include "base/failure.h"
 
 #include <algorithm>
 
+#include "base/failure.h"
 #include "base/nearest.h"
 #include "kernels/kernel.h"
 #include "ops/table.h"

@@ -1,5 +1,4 @@
 #include "nnex/save.h"
-#include "base/failure.h"
 
 #include <fmt/format.h>
 
@@ -15,6 +14,7 @@
 #include "api/read.h"
 #include "api/tolerance.h"
 #include "base/choice.h"
+#include "base/failure.h"
 #include "base/guarded.h"
 #include "base/mapped_file.h"
 #include "base/try.h"

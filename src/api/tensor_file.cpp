@@ -1,5 +1,4 @@
 #include "nnex/tensor_file.h"
-#include "base/failure.h"
 
 #include <fmt/format.h>
 
@@ -10,6 +9,7 @@
 #include "api/json_tensor.h"
 #include "api/numpy.h"
 #include "api/value_type.h"
+#include "base/failure.h"
 #include "base/guarded.h"
 #include "base/mapped_file.h"
 #include "base/try.h"

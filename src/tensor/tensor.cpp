@@ -1,5 +1,4 @@
 #include "nnex/tensor.h"
-#include "base/failure.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/failure.h"
 #include "base/guarded.h"
 #include "base/large_memory.h"
 #include "base/try.h"

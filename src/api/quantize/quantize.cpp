@@ -1,5 +1,4 @@
 #include "nnex/quantize.h"
-#include "base/failure.h"
 
 #include <fmt/format.h>
 
@@ -20,6 +19,7 @@
 #include "api/quantize/plan.h"
 #include "api/quantize/rewrite.h"
 #include "base/choice.h"
+#include "base/failure.h"
 #include "base/guarded.h"
 #include "base/try.h"
 #include "nnex/suggest.h"

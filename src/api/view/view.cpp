@@ -1,5 +1,4 @@
 #include "nnex/view.h"
-#include "base/failure.h"
 
 #include <algorithm>
 #include <cctype>
@@ -9,6 +8,7 @@
 #include "api/view/drawing.h"
 #include "api/view/words.h"
 #include "base/choice.h"
+#include "base/failure.h"
 #include "base/guarded.h"
 #include "base/try.h"
 #include "graph/infer.h"
