@@ -318,8 +318,8 @@ void u8_from_f32(const float* x, uint8_t* y, size_t n) {
   const DU du;
   const auto max = hn::Set(d, 255.0F);
   map_to_bytes(d, x, y, n, [&](auto v) HWY_ATTR {
-#if HWY_TARGET == \
-    HWY_AVX2  // the maximum with NaN is its second operand, and nothing is left that an int32 does not hold
+#if HWY_TARGET == HWY_AVX2
+    // A maximum with NaN is its second operand, and nothing is left that an int32 does not hold.
     const auto inside = hn::Min(hn::Max(v, hn::Zero(d)), max);
     return hn::Vec<DU>{_mm256_cvttps_epi32(inside.raw)};
 #else

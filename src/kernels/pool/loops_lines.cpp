@@ -224,8 +224,8 @@ HWY_INLINE void pool_narrow(const PoolLines p, size_t places) {  // its own copy
   // Results that follow on each other are stored as whole vectors: what a vector has beyond its line is written by the
   // lines after it. A masked store takes AMD's AVX2 some twelve cycles.
   const bool lines_follow = p.y_step == p.n, planes_follow = p.y_plane == p.lines * p.n;
-  const auto end_of_run = [&](size_t in_plane) {
-    return lines_follow ? planes_follow ? total * p.n : in_plane * p.y_plane + p.lines * p.n : 0;
+  const auto end_of_run = [&](size_t of_plane) {
+    return lines_follow ? planes_follow ? total * p.n : of_plane * p.y_plane + p.lines * p.n : 0;
   };
   size_t plane = 0, in_it = 0;  // the next line
   for (size_t first = 0; first < total; first += kTogether) {
