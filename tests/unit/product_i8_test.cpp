@@ -6,6 +6,7 @@
 
 #include "kernels/conv/int8.h"
 #include "kernels/product/gemm_i8.h"
+#include "kernels/product/tiles_i8.h"
 #include "simd_test.h"
 
 namespace nnex::kernels {
@@ -72,9 +73,9 @@ const ProductCase products[] = {
 };
 
 /// What the bytes of a product are: tiles of pairs take columns whose weights side by side are 128 at most, and those
-/// a little beyond would saturate.
-enum class Fill : uint8_t { any, pairs, beyond, extremes };
-constexpr Fill kFills[] = {Fill::any, Fill::pairs, Fill::beyond, Fill::extremes};
+/// a little beyond would saturate. Of a few, what is beyond is multiplied by itself.
+enum class Fill : uint8_t { any, pairs, beyond, few_beyond, extremes };
+constexpr Fill kFills[] = {Fill::any, Fill::pairs, Fill::beyond, Fill::few_beyond, Fill::extremes};
 
 void set_fill(Fill fill, std::vector<std::byte>& a, std::vector<std::byte>& b, bool b_signed) {
   const uint8_t flip = b_signed ? 0 : 0x80;  // unsigned columns are moved down by 128
@@ -82,6 +83,14 @@ void set_fill(Fill fill, std::vector<std::byte>& a, std::vector<std::byte>& b, b
     constexpr uint8_t kEnds[] = {0x00, 0xff, 0x80, 0x7f};
     for (std::byte& x : a) x = std::byte{kEnds[static_cast<uint8_t>(x) % 4]};
     for (std::byte& x : b) x = static_cast<std::byte>((static_cast<uint8_t>(x) % 3 ? 0x7f : 0x81) ^ flip);
+  }
+  if (fill == Fill::few_beyond) {
+    for (std::byte& x : a)
+      if (static_cast<uint8_t>(x) % 4) x = std::byte{0xff};
+    for (std::byte& x : b) {
+      const int w = static_cast<uint8_t>(x);
+      x = static_cast<std::byte>(static_cast<uint8_t>(w == 241 ? 127 : w == 242 ? -128 : w % 61 - 30) ^ flip);
+    }
   }
   if (fill == Fill::pairs || fill == Fill::beyond) {
     for (std::byte& x : a)
@@ -150,6 +159,28 @@ TEST(ProductI8, EqualsTheSums) {
       for (int threads : {1, 2})
         for (Fill fill : kFills) check_product(row, table, threads, fill);
   });
+}
+
+TEST(ProductI8, AFewPairsBeyondSixteenBitsAreMultipliedByThemselves) {
+  constexpr int64_t kDepth = 2500, kColumns = 40;
+  bool tried = false;
+  for_each_int_table([&](const Loops& table) {
+    if (int_tiles(table) != IntTiles::pairs) return;
+    tried = true;
+    for (Fill fill : {Fill::pairs, Fill::beyond, Fill::few_beyond}) {
+      auto none = random_bytes(0, 1), b = random_bytes(kDepth * kColumns, 2);
+      set_fill(fill, none, b, true);
+      ByteMatrix right{.b = b.data(), .k = kDepth, .n = kColumns, .is_signed = true};
+      right.row_stride = kColumns, right.col_stride = 1;
+      std::vector<std::byte> packed(static_cast<size_t>(packed_bytes_i8(table, kDepth, kColumns)));
+      Team team(2);
+      pack_b_i8(table, team, right, packed.data());
+      const IntColumns columns(table, kDepth, kColumns, packed.data());
+      EXPECT_EQ(columns.tiles == IntTiles::wide, fill == Fill::beyond);
+      EXPECT_EQ(columns.any_more(), fill == Fill::few_beyond);
+    }
+  });
+  if (!tried) GTEST_SKIP() << "no instruction set here has tiles of pairs";
 }
 
 struct ConvCase {

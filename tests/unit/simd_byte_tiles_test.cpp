@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <random>
+#include <vector>
 
 #include "kernels/product/loops_tile_avx2.h"
 #include "kernels/product/tiles.h"
@@ -40,6 +42,7 @@ class ByteTile {
   }
 
   const simd::IntTile<uint8_t>& job() const { return t_; }
+  const std::vector<int8_t>& columns() const { return columns_; }
   const std::vector<int32_t>& before() const { return c_; }
 
   /// What c holds; where a tile may write anything, what it wrote.
@@ -126,14 +129,40 @@ TEST(ByteTiles, EveryUnitSumsAsPlainCodeDoes) {
   if (tried == 0) GTEST_SKIP() << "this machine has no dot products of bytes";
 }
 
+/// A tile's columns without what pairs have beyond kMaxPair, and that.
+struct Parted {
+  std::vector<int8_t> columns;
+  std::vector<std::vector<int32_t>> groups;
+  std::vector<std::vector<int8_t>> weights;
+  std::vector<simd::MoreWeights> more;
+
+  Parted(const ByteTile& tile, const simd::TileShape& shape, int64_t first_group) : columns(tile.columns()) {
+    const int64_t stride = tile.job().b_stride, bytes = int64_t{shape.lanes} * 4;
+    const int64_t n = static_cast<int64_t>(columns.size()) / stride - simd::kGroupsBeyond;
+    for (int8_t* b = columns.data(); b != columns.data() + stride; b += bytes) {
+      const int64_t count = simd::groups_beyond(b, stride, n);
+      std::vector<int32_t>& numbers = groups.emplace_back(count + 1, INT32_MAX);
+      simd::take_beyond(b, stride, n, numbers.data(), weights.emplace_back(count * bytes).data());
+      EXPECT_EQ(simd::groups_beyond(b, stride, n), 0);
+      EXPECT_EQ(simd::groups_beyond(weights.back().data(), bytes, count), 0);
+      for (int64_t i = 0; i < count; ++i) numbers[static_cast<size_t>(i)] += static_cast<int32_t>(first_group);
+      more.push_back({numbers.data(), weights.back().data()});
+    }
+  }
+};
+
 TEST(ByteTiles, PairsSumAsPlainCodeDoes) {
   int tried = 0;
   test::for_each_table([&](const simd::Loops& table) {
     if (!table.tile_pairs) return;
     std::mt19937 random(11);
     for (int i = 0; i < test::some_of(3000); ++i, ++tried) {
-      const ByteTile tile(table.tile_shape_i16(), random, simd::kMaxPair / 2);
+      const bool fits = i % 2 == 0;
+      const ByteTile tile(table.tile_shape_i16(), random, fits ? simd::kMaxPair / 2 : 0);
       simd::IntTile<uint8_t> job = tile.job();
+      job.first_group = i % 7;
+      const Parted parted(tile, table.tile_shape_i16(), job.first_group);
+      if (!fits) job.b = parted.columns.data(), job.more = parted.more.data();
       std::vector<int32_t> c = tile.before();
       job.c = c.data();
       table.tile_pairs(job);

@@ -16,6 +16,13 @@ namespace nnex::kernels::simd {
 
 constexpr int kGroupsBeyond = 15;  ///< A tile unit reads 16 at once, and multiplies what it should not have by zeros.
 
+/// Weights that are added to those of some groups, of a vector of columns: the group's values of a column side by side,
+/// one group's after the other.
+struct MoreWeights {
+  const int32_t* groups = nullptr;  ///< Rising; INT32_MAX after the last.
+  const int8_t* b = nullptr;
+};
+
 /// c[i][j] = (go_on ? c[i][j] : 0) + sum over k of a_i[k] * b[k][j] + row_factor[i] * column_factor[j] + column_add[j],
 /// all wrapping. T = int16_t: k in groups of 2; T = uint8_t: groups of 4. Each run's k is rounded up to whole groups,
 /// which must be readable; b holds the group's values of a column side by side, `b_stride` bytes a group. Whole vectors
@@ -36,6 +43,8 @@ struct IntTile {
   const int32_t* row_factor = nullptr;
   const int32_t* column_factor = nullptr;
   const int32_t* column_add = nullptr;
+  const MoreWeights* more = nullptr;  ///< Of each vector of columns, for tile_pairs; null: there are none.
+  int64_t first_group = 0;            ///< What `more` calls the group that b begins with.
   int32_t* unit = nullptr;  ///< What a unit of the machine is set to, 0 at first; null: it is set for each tile.
 };
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <span>
 #include <type_traits>
+#include <vector>
 
 #include "base/checked.h"
 #include "kernels/product/loops_tile_avx2.h"
@@ -13,9 +15,12 @@ namespace nnex::kernels {
 namespace {
 
 constexpr int64_t kBlockBytes = 384 * 1024;  // columns of one depth that stay in the second level cache
-constexpr int64_t kOwnColumns = 256;         // of a tile, whose sums wait in the first level cache for what follows
+constexpr int64_t kMaxBlockPanels = 32;
+constexpr int64_t kOwnColumns = 256;  // of a tile, whose sums wait in the first level cache for what follows
 template <class T>
 constexpr int64_t kOwnSums = kOwnColumns* kMaxTileRows<T>;
+
+constexpr int kVectorsWithMore = simd::kTileShapeAvx2.columns / simd::kTileShapeAvx2.lanes;
 
 /// What a part of the work needs for a tile at a time, and the sums of tiles that wait for what follows.
 template <class T>
@@ -26,6 +31,8 @@ struct IntScratch {
   int32_t unit = 0;
   simd::RowRunOf<T> runs[kMaxRuns];
   int32_t row_factors[kMaxTileRows<T>];
+  simd::IntTile<T> tiles[kMaxBlockPanels];  // of a block's panels, whose rows come and go
+  simd::MoreWeights more[kMaxBlockPanels][kVectorsWithMore];
 };
 
 template <class T>
@@ -43,6 +50,7 @@ struct IntJob {
   int64_t own_panels;
 
   void run(const Parts::Range& range) const;
+  void prepare(int64_t k0, const Parts::Range& r, IntScratch<T>& scratch) const;
   void run_tile(int64_t t, int64_t k0, const Parts::Range& r, IntScratch<T>& scratch) const;
 };
 
@@ -53,6 +61,7 @@ void IntJob<T>::run(const Parts::Range& r) const {
     const Parts::Range block = {r.tile_begin, r.tile_end, panel, std::min(panel + block_panels, r.panel_end)};
     int64_t k0 = 0;
     do {
+      prepare(k0, block, scratch);
       for (int64_t t = r.tile_begin; t < r.tile_end; ++t) run_tile(t, k0, block, scratch);
       k0 += depth;
     } while (k0 < columns.k);
@@ -111,45 +120,59 @@ void negative_row_sums(const simd::RowRunOf<T>* runs, int n_runs, int rows, int3
   }
 }
 
+/// The tiles of a block's panels, less their rows.
+template <class T>
+void IntJob<T>::prepare(int64_t k0, const Parts::Range& r, IntScratch<T>& scratch) const {
+  const int64_t width = columns.shape.columns, lanes = columns.shape.lanes;
+  const bool last = k0 + depth >= columns.k;
+  for (int64_t panel = r.panel_begin; panel < r.panel_end; ++panel) {
+    simd::IntTile<T>& tile = scratch.tiles[panel - r.panel_begin];
+    tile = {};
+    tile.runs = scratch.runs;
+    tile.b = columns.at(panel, k0);
+    tile.b_stride = columns.width(panel) * columns.group;
+    tile.c_stride = c ? c_stride : std::min(r.panel_end - r.panel_begin, own_panels) * width;
+    tile.columns = static_cast<int>(columns.columns_of(panel));
+    tile.go_on = k0 > 0;
+    tile.whole = !c;
+    tile.row_factor = columns.any_zero() ? scratch.row_factors : nullptr;
+    tile.column_factor = columns.zeros() + panel * width;
+    tile.column_add = last ? terms + panel * width : nullptr;
+    tile.unit = loops.release_unit ? &scratch.unit : nullptr;
+    if (!columns.any_more()) continue;
+    tile.first_group = k0 / columns.group;
+    tile.more = scratch.more[panel - r.panel_begin];
+    for (int64_t v = 0; v < columns.width(panel) / lanes; ++v)
+      scratch.more[panel - r.panel_begin][v] = columns.more(panel * (width / lanes) + v, tile.first_group);
+  }
+}
+
 template <class T>
 void IntJob<T>::run_tile(int64_t t, int64_t k0, const Parts::Range& r, IntScratch<T>& scratch) const {
   const TileRows rows = source.tile(t);
-  const int64_t here = std::min(depth, columns.k - k0);
+  const int64_t here = std::min(depth, columns.k - k0), panels = r.panel_end - r.panel_begin;
   const bool last = k0 + here == columns.k;
-  simd::IntTile<T> job;
-  job.runs = scratch.runs;
-  job.n_runs = source.runs(rows, k0, here, r.panel_end - r.panel_begin, scratch.rows, scratch.runs);
-  job.rows = rows.count;
-  job.unit = loops.release_unit ? &scratch.unit : nullptr;
-  job.go_on = k0 > 0;
-  if (columns.any_zero()) {
-    negative_row_sums(scratch.runs, static_cast<int>(job.n_runs), rows.count, scratch.row_factors);
-    job.row_factor = scratch.row_factors;
-  }
-  const int64_t width = columns.shape.columns;
-  job.c_stride = c ? c_stride : std::min(r.panel_end - r.panel_begin, own_panels) * width;
-  job.whole = !c;
+  const int n_runs = source.runs(rows, k0, here, panels, scratch.rows, scratch.runs);
+  if (columns.any_zero()) negative_row_sums(scratch.runs, n_runs, rows.count, scratch.row_factors);
+  const int64_t width = columns.shape.columns, stride = scratch.tiles[0].c_stride;
   for (int64_t first = r.panel_begin; first < r.panel_end; first += own_panels) {
     const int64_t group_end = std::min(first + own_panels, r.panel_end), column = first * width;
-    int32_t* const sums = c ? c + rows.first * c_stride + column : scratch.sums + scratch.waiting * job.c_stride;
+    int32_t* const sums = c ? c + rows.first * c_stride + column : scratch.sums + scratch.waiting * stride;
     for (int64_t panel = first; panel < group_end; ++panel) {
-      job.b = columns.at(panel, k0);
-      job.b_stride = columns.width(panel) * columns.group;
-      job.c = sums + (panel - first) * width;
-      job.columns = static_cast<int>(columns.columns_of(panel));
-      job.column_factor = columns.zeros() + panel * width;
-      job.column_add = last ? terms + panel * width : nullptr;
-      tile(job);
+      simd::IntTile<T>& one = scratch.tiles[panel - r.panel_begin];
+      one.n_runs = n_runs, one.rows = rows.count;
+      one.c = sums + (panel - first) * width;
+      tile(one);
     }
     if (!last || end.keeps_sums()) continue;
     const int64_t count = std::min(group_end * width, columns.n) - column;
     if (c) {
       finish_sums(loops, end, {sums, c_stride}, rows.first, rows.count, column, count);
     } else if (const int64_t ready = scratch.waiting + rows.count;
-               t + 1 < r.tile_end && (ready + kMaxTileRows<T>)*job.c_stride <= kOwnSums<T>) {
+               t + 1 < r.tile_end && (ready + kMaxTileRows<T>)*stride <= kOwnSums<T>) {
       scratch.waiting = ready;
     } else {
-      finish_sums(loops, end, {scratch.sums, job.c_stride}, rows.first - scratch.waiting, ready, column, count);
+      finish_sums(loops, end, {scratch.sums, stride}, rows.first - scratch.waiting, ready, column, count);
       scratch.waiting = 0;
     }
   }
@@ -170,12 +193,13 @@ void multiply(void (*tile)(const simd::IntTile<T>&), const simd::Loops& loops, T
                 nullptr,
                 0,
                 source.block_depth(columns.k),
-                panels,
+                std::min(panels, kMaxBlockPanels),
                 kOwnColumns / columns.shape.columns};
   job.c = through_sums ? sums : end.keeps_sums() ? end.c : nullptr;
   job.c_stride = through_sums ? columns.n : end.c_row_stride;
   if (tiles > 1)
-    job.block_panels = std::max<int64_t>(1, kBlockBytes / (std::max<int64_t>(job.depth, 1) * columns.shape.columns));
+    job.block_panels = std::clamp<int64_t>(kBlockBytes / (std::max<int64_t>(job.depth, 1) * columns.shape.columns), 1,
+                                           kMaxBlockPanels);
   const Parts parts(team, tiles, panels, source.rows(), columns.n, columns.k / 4 + 1);
   team.run(parts.count(), [&](int64_t part) { job.run(parts.range(part)); });
 }
@@ -265,16 +289,74 @@ IntColumns::IntColumns(const simd::Loops& loops, int64_t depth, int64_t columns,
   sums_offset_ = ceil_div(kHeader + ceil_div(n, shape.lanes) * shape.lanes * padded_k_, 64) * 64;
 }
 
+int64_t IntColumns::bytes() const {
+  switch (tiles) {
+    case IntTiles::bytes:
+      return more_offset() + kBeyond;
+    case IntTiles::pairs:
+      return more_weights_offset() + (room_for_more() + vectors()) * vector_bytes();
+    case IntTiles::wide:
+      return more_offset();
+  }
+  return 0;
+}
+
+simd::MoreWeights IntColumns::more(int64_t vector, int64_t group) const {
+  const auto* const firsts = reinterpret_cast<const int32_t*>(packed + more_offset());
+  const int32_t* const groups = firsts + vectors() + 1;
+  const int32_t *const begin = groups + firsts[vector], *const end = groups + firsts[vector + 1] - 1;
+  const int32_t* const at = group == 0 ? begin : std::lower_bound(begin, end, group);
+  return {at, reinterpret_cast<const int8_t*>(packed + more_weights_offset()) + (at - groups) * vector_bytes()};
+}
+
 namespace {
 
-/// Whether all pairs of these bytes, an even number, are within kMaxPair.
-bool pairs_fit(const int8_t* bytes, int64_t n) {
-  bool fit = true;
-  for (int64_t i = 0; i < n; i += 2) {
-    const int a = bytes[i], b = bytes[i + 1];
-    fit &= std::max(a, 0) + std::max(b, 0) <= simd::kMaxPair && std::min(a, 0) + std::min(b, 0) >= -simd::kMaxPair;
+/// A panel's vectors of columns in packed memory.
+struct PanelVectors {
+  int8_t* b;
+  int64_t first;  ///< The number of the first.
+  int64_t count;
+  int64_t stride;  ///< From one group to the next.
+
+  PanelVectors(const IntColumns& columns, int64_t panel, std::byte* packed)
+      : b(reinterpret_cast<int8_t*>(packed + columns.panel_offset(panel))),
+        first(panel * columns.shape.columns / columns.shape.lanes),
+        count(columns.width(panel) / columns.shape.lanes),
+        stride(columns.width(panel) * columns.group) {}
+};
+
+/// Of how many groups of each vector of a panel pairs are beyond kMaxPair; returns the sum.
+int64_t count_beyond(const IntColumns& columns, const PanelVectors& at, std::span<int64_t> counts) {
+  int64_t sum = 0;
+  for (int64_t j = 0; j < at.count; ++j) {
+    int64_t& count = counts[static_cast<size_t>(at.first + j)];
+    count = simd::groups_beyond(at.b + j * columns.vector_bytes(), at.stride, columns.padded_k() / columns.group);
+    sum += count;
   }
-  return fit;
+  return sum;
+}
+
+/// Takes out of packed panels what their pairs have beyond kMaxPair; `counts`: of how many groups of each vector.
+void take_more(Team& team, const IntColumns& columns, std::span<const int64_t> counts, std::byte* packed) {
+  auto* const firsts = reinterpret_cast<int32_t*>(packed + columns.more_offset());
+  int32_t* const numbers = firsts + columns.vectors() + 1;
+  auto* const weights = reinterpret_cast<int8_t*>(packed + columns.more_weights_offset());
+  int64_t next = 0;
+  for (size_t v = 0; v < counts.size(); ++v) {
+    firsts[v] = static_cast<int32_t>(next);
+    next += counts[v];
+    numbers[next++] = INT32_MAX;
+  }
+  firsts[counts.size()] = static_cast<int32_t>(next);
+  team.run(columns.panels(), [&](int64_t panel) {
+    const PanelVectors at(columns, panel, packed);
+    for (int64_t j = 0; j < at.count; ++j) {
+      const int32_t first = firsts[at.first + j];
+      simd::take_beyond(at.b + j * columns.vector_bytes(), at.stride, columns.padded_k() / columns.group,
+                        numbers + first, weights + first * columns.vector_bytes());
+    }
+  });
+  packed[2] = std::byte{1};
 }
 
 /// All but the header, which says for which tiles; returns whether those can multiply the columns, of which some are
@@ -288,17 +370,25 @@ bool pack_panels(const simd::Loops& loops, Team& team, int64_t k, int64_t n, con
     zeros[j] = (from.zero ? from.zero[j * from.zero_stride] : 0) - (from.is_signed ? 0 : 128);
     if (zeros[j] != 0) packed[0] = std::byte{1};
   }
-  std::atomic<bool> fit = true;
-  team.run(columns.panels(), [&](int64_t panel) {
-    if (!fit) return;
+  std::vector<int64_t> counts(static_cast<size_t>(columns.tiles == IntTiles::pairs ? columns.vectors() : 0));
+  std::atomic<int64_t> beyond = 0;
+  const int64_t panels = columns.panels(), room = columns.room_for_more();
+  const auto pack = [&](int64_t panel) {
     const int64_t first = panel * columns.shape.columns, count = columns.columns_of(panel),
                   width = columns.width(panel);
     auto* const to = reinterpret_cast<int8_t*>(packed + columns.panel_offset(panel));
     if (width > count) std::memset(to, 0, static_cast<size_t>(width * columns.padded_k()));
     pack_panel(loops, columns, from, first, count, width, to, sums + first);
-    if (columns.tiles == IntTiles::pairs && !pairs_fit(to, width * columns.padded_k())) fit = false;
+    if (!counts.empty()) beyond += count_beyond(columns, PanelVectors(columns, panel, packed), counts);
+  };
+  if (panels > 0) pack(0);
+  if (beyond * panels > 2 * room) return false;  // the others will hardly have so few that all find room
+  team.run(std::max<int64_t>(panels - 1, 0), [&](int64_t part) {
+    if (beyond <= room) pack(part + 1);
   });
-  return fit;
+  if (beyond > room) return false;
+  if (beyond > 0) take_more(team, columns, counts, packed);
+  return true;
 }
 
 }  // namespace

@@ -10,13 +10,14 @@ namespace nnex::kernels {
 /// What tiles multiply.
 enum class IntTiles : uint8_t {
   bytes,  ///< Bytes without sign by signed ones (LiftBytes).
-  pairs,  ///< The same, two products in 16 bits; columns whose pairs need more are packed for `wide` tiles.
+  pairs,  ///< The same, two products in 16 bits; columns many of whose pairs need more are packed for `wide` tiles.
   wide,   ///< int16 (LiftWide).
 };
 IntTiles int_tiles(const simd::Loops& loops);
 
-/// Packed bytes: a header, panels of groups of k (zeros after the last), the sum of every column, its zero point.
-/// Values are int8: unsigned ones are moved down by 128, their zero points too.
+/// Packed bytes: a header, panels of groups of k (zeros after the last), the sum of every column, its zero point; for
+/// pairs what some groups have beyond them. Values are int8: unsigned ones are moved down by 128, their zero points
+/// too.
 struct IntColumns {
   simd::TileShape shape;
   IntTiles tiles = IntTiles::wide;
@@ -34,7 +35,18 @@ struct IntColumns {
   int64_t panel_offset(int64_t panel) const { return kHeader + panel * shape.columns * padded_k(); }
   int64_t sums_offset() const { return sums_offset_; }
   int64_t zeros_offset() const { return sums_offset() + n * 4; }
-  int64_t bytes() const { return (zeros_offset() + n * 4 + 63) / 64 * 64 + (tiles == IntTiles::bytes ? kBeyond : 0); }
+  /// Of the groups of all vectors of columns, how many may have more than pairs: with a third of them nothing would be
+  /// won.
+  int64_t room_for_more() const { return vectors() * (padded_k() / group) / 5; }
+  int64_t vectors() const { return ceil_div(n, shape.lanes); }
+  int64_t vector_bytes() const { return shape.lanes * group; }
+  /// The place of each vector's groups of more among all, and the end; then the groups, each vector's followed by
+  /// INT32_MAX.
+  int64_t more_offset() const { return round_up(zeros_offset() + n * 4, 64); }
+  int64_t more_weights_offset() const {
+    return more_offset() + round_up((room_for_more() + 2 * vectors() + 1) * 4, 64);
+  }
+  int64_t bytes() const;
 
   const int8_t* at(int64_t panel, int64_t k0) const {
     return reinterpret_cast<const int8_t*>(packed + panel_offset(panel)) + k0 * width(panel);
@@ -42,6 +54,9 @@ struct IntColumns {
   const int32_t* sums() const { return reinterpret_cast<const int32_t*>(packed + sums_offset()); }
   const int32_t* zeros() const { return reinterpret_cast<const int32_t*>(packed + zeros_offset()); }
   bool any_zero() const { return packed[0] != std::byte{0}; }
+  bool any_more() const { return packed[2] != std::byte{0}; }
+  /// Of a vector of columns, from a group on.
+  simd::MoreWeights more(int64_t vector, int64_t group) const;
 
   static constexpr int64_t kHeader = 64;
   static constexpr int64_t kBeyond = simd::kGroupsBeyond * 4 * simd::kMaxTileColumns;
