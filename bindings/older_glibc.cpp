@@ -1,13 +1,16 @@
-/// What the addon asks of glibc, by the names that glibc 2.28 has, as Node.js' own binaries do: built on a system of
-/// today it would run on those of the last years alone. Each function stands here under its own name, hidden, and hands
-/// on to the symbol of that age, which every later glibc keeps for programs built then. The C++ library, which is
-/// inside the addon, finds them too.
+/// What modules of Node.js and Python ask of glibc, by the names that glibc 2.28 has, as Node.js' own binaries and
+/// wheels do: built on a system of today they would run on those of the last years alone. Each function stands here
+/// under its own name, hidden, and hands on to the symbol of that age, which every later glibc keeps for programs built
+/// then. The C++ library, which is inside, finds them too.
 #include <features.h>
 
 #ifdef __GLIBC__
 
+#include <pthread.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 
 #if defined(__x86_64__)
 #define BASE "GLIBC_2.2.5"
@@ -32,7 +35,7 @@ HAND_ON(exp2);
 HAND_ON(log);
 HAND_ON(log2);
 HAND_ON(pow);
-// libpthread and libdl, which Node links, became part of libc in 2.34.
+// libpthread and libdl, which Node.js and Python link, became part of libc in 2.34.
 HAND_ON(__pthread_key_create);
 HAND_ON(pthread_create);
 HAND_ON(pthread_detach);
@@ -73,7 +76,22 @@ HIDDEN uint32_t arc4random() {
   return number;
 }
 
-// 2.32, for counts of shared pointers. Node always has more than one thread.
+// 2.30, for std::condition_variable::wait_for: the same on the clock of the day. Who waits looks at the time again, so
+// that a clock which is set meanwhile makes it look early or late.
+HIDDEN int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                                  const timespec* until) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  timespec now = {}, today = {};
+  clock_gettime(clock, &now);
+  clock_gettime(CLOCK_REALTIME, &today);
+  const int64_t nanoseconds = int64_t{until->tv_nsec} - now.tv_nsec + today.tv_nsec + 2 * kSecond;  // above 0
+  timespec then;
+  then.tv_sec = until->tv_sec - now.tv_sec + today.tv_sec - 2 + nanoseconds / kSecond;
+  then.tv_nsec = nanoseconds % kSecond;
+  return pthread_cond_timedwait(condition, mutex, &then);
+}
+
+// 2.32, for counts of shared pointers. Node always has more than one thread, and Python may have.
 HIDDEN char __libc_single_threaded = 0;
 }
 

@@ -1,0 +1,61 @@
+"""What nnex raises: nnex.Error, and a kind of it for each code."""
+
+
+class Error(Exception):
+    """An error of nnex.
+
+    code: 'invalid model' and the like. where: the place ("model.onnx: node 'conv1' (Conv)"), '' where nobody knew.
+    message: what was found and what was needed. name: the specification's name of an error of WebNN, else ''.
+    """
+
+    code = where = message = name = ""
+
+
+class InvalidArgument(Error, ValueError):
+    """The request makes no sense: a wrong shape, a name that is not there."""
+
+
+class InvalidModel(Error, ValueError):
+    """A file or graph breaks a rule of its standard."""
+
+
+class Unreadable(Error, OSError):
+    """A file cannot be opened, read or written."""
+
+    def __str__(self):
+        return str(self.args[0])
+
+
+class Unsupported(Error, NotImplementedError):
+    """Legal, but nnex lacks it."""
+
+
+class LimitReached(Error, MemoryError):
+    """A limit on memory, size, depth, steps or time was reached."""
+
+
+class Fault(Error, ArithmeticError):
+    """The data of this run made an operator fail."""
+
+
+class Cancelled(Error):
+    """A run was asked to stop."""
+
+
+class InternalError(Error, SystemError):
+    """A mistake in nnex."""
+
+
+# In the order of nnex_code.
+_KINDS = (InvalidArgument, InvalidModel, Unreadable, Unsupported, LimitReached, Fault, Cancelled, InternalError)
+
+
+def error_of(number, code, message, where, text, name):
+    kind = _KINDS[number] if 0 <= number < len(_KINDS) else Error
+    error = kind(text)
+    error.code, error.message, error.where, error.name = code, message, where, name
+    return error
+
+
+for _kind in (Error, *_KINDS):
+    _kind.__module__ = "nnex"

@@ -1,0 +1,195 @@
+"""What nnex tells of models: plain tuples with names."""
+
+import enum
+from typing import Any, NamedTuple, Optional, Tuple, Union
+
+
+class Port(NamedTuple):
+    """An input, output or state of a model, or any tensor of a graph.
+
+    type: "f32[N,3,224,224]". dtype: 'float32', as NumPy calls it. shape: numbers, symbols as texts, and None for
+    extents that nobody knows; None where the rank is not known.
+    """
+
+    name: str
+    type: str
+    dtype: str
+    shape: Optional[Tuple[Union[int, str, None], ...]]
+
+
+class Node(NamedTuple):
+    """One operation of a graph. domain: of an operator that nnex lacks, else ''. place: where the author's file has it."""
+
+    op: str
+    domain: str
+    place: str
+    inputs: Tuple[Optional[Port], ...]
+    outputs: Tuple[Optional[Port], ...]
+    attributes: dict
+    blocks: Tuple["Block", ...]
+
+
+class Block(NamedTuple):
+    """Nodes that a node repeats or chooses."""
+
+    nodes: Tuple[Node, ...]
+    parameters: Tuple[Optional[Port], ...]
+    results: Tuple[Optional[Port], ...]
+
+
+class Severity(enum.IntEnum):
+    ERROR = 0
+    WARNING = 1
+    NOTE = 2
+
+
+class Finding(NamedTuple):
+    """What a check found. code: 'invalid model' and the like; rule, found and needed may be ''."""
+
+    severity: Severity
+    code: str
+    where: str
+    message: str
+    rule: str
+    found: str
+    needed: str
+
+    def __str__(self):
+        place = f"{self.where}: " if self.where else ""
+        return f"{self.severity.name.lower()}: {place}{self.message}"
+
+
+class Report(NamedTuple):
+    """What `check` says. It is true where the model is sound."""
+
+    sound: bool
+    findings: Tuple[Finding, ...]
+
+    def __bool__(self):
+        return self.sound
+
+    def __str__(self):
+        return "\n".join(map(str, self.findings)) or "sound"
+
+
+class Inspection(NamedTuple):
+    """What is known of a model without compiling it. multiply_adds: a number, or a formula of symbols."""
+
+    format: str
+    graph_name: str
+    producer: str
+    producer_version: str
+    metadata: dict
+    symbols: list
+    inputs: list
+    outputs: list
+    states: list
+    operators: dict
+    nodes: int
+    parameters: int
+    parameter_bytes: int
+    multiply_adds: str
+
+
+class NodeTime(NamedTuple):
+    """How long a node took in the last run, in microseconds."""
+
+    place: str
+    op: str
+    kernel: str
+    start_us: float
+    us: float
+
+
+class Compared(NamedTuple):
+    """Two tensors that were compared: their names in a and b, and how far they are apart.
+
+    by: what tells that they are the same tensor ('port', 'name', 'value', 'structure'; 'none': b has no such tensor).
+    mismatch: why their elements could not be set beside each other, else ''. worst: the row-major index of the largest
+    difference, and the elements there; -1: there is none.
+    """
+
+    a: str
+    b: str
+    op: str
+    place: str
+    type: str
+    by: str
+    same: bool
+    mismatch: str
+    count: int
+    differing: int
+    max_absolute: float
+    max_relative: float
+    cosine: float
+    sqnr_db: float
+    worst: int
+    worst_a: str
+    worst_b: str
+
+
+class Comparison(NamedTuple):
+    """What `compare` found. It is true where all outputs are the same.
+
+    first: the first tensor inside that differs, and cause: the nodes that lie between it and the last equal ones.
+    isolated: whether what was written for `isolate` differs again, and a note; None: nothing was written.
+    """
+
+    same: bool
+    outputs: list
+    layers: list
+    only_a: list
+    only_b: list
+    first: Optional[Compared]
+    cause: list
+    isolated: Optional[Tuple[bool, str]]
+
+    def __bool__(self):
+        return self.same
+
+
+class QuantizedLayer(NamedTuple):
+    """A product or sum. kept_float: why it stays float, else ''. sqnr_db: against the float network; None: not judged."""
+
+    name: str
+    op: str
+    kept_float: str
+    weight_bytes: int
+    sqnr_db: Optional[float]
+
+
+class QuantizedOutput(NamedTuple):
+    """agreed: of rows along the last axis, those whose largest element stands where the float network has it."""
+
+    name: str
+    sqnr_db: Optional[float]
+    rows: int
+    agreed: int
+
+
+class Quantized(NamedTuple):
+    """What `quantize` made: the graph, by what it can be made again, and how near and how fast it is."""
+
+    graph: Any
+    recipe: str
+    layers: list
+    outputs: list
+    notes: list
+    float_bytes: int
+    bytes: int
+    float_us: Optional[float]
+    us: Optional[float]
+
+
+class CustomOp:
+    """An operator that nnex lacks, computed by Python.
+
+    run(inputs, attribute): inputs are arrays (None: absent), attribute(name) is an attribute of the node or None; it
+    returns the output, or a tuple of several. infer(types, attribute) gives their types as texts ("f32[N,3]") from those
+    of the inputs; without it they are known when `run` has made them. It may be called from several threads. pure: equal
+    inputs give equal outputs, so that nnex may compute it ahead.
+    """
+
+    def __init__(self, name, run, *, domain="", infer=None, since=0, until=0, pure=False):
+        self.name, self.domain, self.run, self.infer = name, domain, run, infer
+        self.since, self.until, self.pure = since, until, pure

@@ -1,0 +1,319 @@
+"""The shape of ONNX Runtime's Python API over nnex: programs change one line.
+
+    import nnex.onnxruntime as onnxruntime
+
+Models of every standard that nnex reads may be given, not ONNX alone. What is not here raises AttributeError; what has no
+meaning here (graph optimisation levels, arenas, other devices) is taken and does nothing.
+"""
+
+import enum
+import json
+import os
+import tempfile
+import time
+
+from . import Value, __version__ as _nnex_version, inspect as _inspect, load as _load
+
+__version__ = "1.30.0"  # of the API that is followed; nnex's own is nnex.__version__
+
+_TYPES = {"float32": "float", "float64": "double", "str": "string"}
+_CPU = "CPUExecutionProvider"
+
+
+class GraphOptimizationLevel(enum.IntEnum):
+    ORT_DISABLE_ALL = 0
+    ORT_ENABLE_BASIC = 1
+    ORT_ENABLE_EXTENDED = 2
+    ORT_ENABLE_LAYOUT = 3
+    ORT_ENABLE_ALL = 99
+
+
+class ExecutionMode(enum.IntEnum):
+    ORT_SEQUENTIAL = 0
+    ORT_PARALLEL = 1
+
+
+class ExecutionOrder(enum.IntEnum):
+    DEFAULT = 0
+    PRIORITY_BASED = 1
+    MEMORY_EFFICIENT = 2
+
+
+class SessionOptions:
+    """Of these have a meaning: intra_op_num_threads, enable_profiling, profile_file_prefix, overrides of free dimensions."""
+
+    def __init__(self):
+        self.intra_op_num_threads = self.inter_op_num_threads = 0
+        self.graph_optimization_level = GraphOptimizationLevel.ORT_ENABLE_ALL
+        self.execution_mode, self.execution_order = ExecutionMode.ORT_SEQUENTIAL, ExecutionOrder.DEFAULT
+        self.enable_profiling, self.profile_file_prefix = False, "onnxruntime_profile_"
+        self.enable_cpu_mem_arena = self.enable_mem_pattern = self.enable_mem_reuse = self.use_deterministic_compute = True
+        self.log_severity_level, self.log_verbosity_level, self.logid, self.optimized_model_filepath = -1, 0, "", ""
+        self._symbols, self._entries = {}, {}
+
+    def add_free_dimension_override_by_name(self, name, extent):
+        self._symbols[name] = extent
+
+    def add_session_config_entry(self, key, value):
+        self._entries[key] = value
+
+    def get_session_config_entry(self, key):
+        if key not in self._entries:
+            raise RuntimeError(f"SessionOptions has no configuration with the key {key!r}")
+        return self._entries[key]
+
+    def register_custom_ops_library(self, path):
+        raise NotImplementedError(f"custom operators of a library ({path}) are not taken; nnex.load(custom_ops=[...]) takes Python's")
+
+
+class RunOptions:
+    """None of these has a meaning here."""
+
+    def __init__(self):
+        self.log_severity_level, self.log_verbosity_level, self.logid = -1, 0, ""
+        self.terminate = self.only_execute_path_to_fetches = False
+        self._entries = {}
+
+    def add_run_config_entry(self, key, value):
+        self._entries[key] = value
+
+
+class NodeArg:
+    """An input or output: name, type ('tensor(float)') and shape (numbers, symbols, or None)."""
+
+    def __init__(self, port):
+        self.name, self.type = port.name, _type_of(port.type, port.dtype)
+        self.shape = list(port.shape or ())
+
+    def __str__(self):
+        return f"NodeArg(name={self.name!r}, type={self.type!r}, shape={self.shape!r})"
+
+    __repr__ = __str__
+
+
+def _type_of(text, dtype):
+    for word, name in (("sequence", "seq"), ("optional", "optional")):
+        if text.startswith(word):
+            inner = text[len(word):].strip()
+            inner = inner[1:-1] if inner.startswith("(") else inner.removeprefix("of ").strip()
+            return f"{name}({_type_of(inner, None)})"
+    if text.startswith("map"):
+        key, value = text[4:-1].split(",", 1)
+        return f"map({_element(key.strip())},{_type_of(value.strip(), None)})"
+    return f"tensor({_element(dtype or text.split('[')[0])})"
+
+
+def _element(dtype):
+    name = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16"}.get(dtype, dtype)
+    if name[:1] in "iu" and name[1:].isdigit():
+        name = ("int" if name[0] == "i" else "uint") + name[1:]
+    return _TYPES.get(name, name)
+
+
+class ModelMetadata:
+    """Of a model's file."""
+
+    def __init__(self, seen):
+        self.producer_name, self.graph_name = seen.producer, seen.graph_name
+        self.domain, self.description, self.graph_description, self.version = "", "", "", 0
+        self.custom_metadata_map = dict(seen.metadata)
+
+
+class OrtValue:
+    """A tensor in memory of nnex's; of ortvalue_from_numpy()."""
+
+    def __init__(self, value):
+        self._value = value
+
+    @staticmethod
+    def ortvalue_from_numpy(array, device_type="cpu", device_id=0):
+        if device_type != "cpu":
+            raise ValueError(f"found the device {device_type!r}; needed 'cpu'")
+        import numpy
+
+        return OrtValue(Value(numpy.array(array)))  # a copy, as there
+
+    @staticmethod
+    def ortvalue_from_shape_and_type(shape, element_type, device_type="cpu", device_id=0):
+        import numpy
+
+        return OrtValue.ortvalue_from_numpy(numpy.zeros(shape, element_type), device_type, device_id)
+
+    def numpy(self):
+        return self._value.python()
+
+    def shape(self):
+        return list(self._value.shape)
+
+    def data_type(self):
+        return f"tensor({_element(self._value.dtype)})"
+
+    def device_name(self):
+        return "cpu"
+
+    def has_value(self):
+        return self._value.kind != "empty"
+
+    def is_tensor(self):
+        return self._value.kind == "tensor"
+
+    def is_tensor_sequence(self):
+        return self._value.kind == "sequence"
+
+    def is_sparse_tensor(self):
+        return self._value.kind == "sparse"
+
+
+class IOBinding:
+    """Inputs and outputs by name for run_with_iobinding()."""
+
+    def __init__(self, session):
+        self._session, self._inputs, self._names, self._outputs = session, {}, [], []
+
+    def bind_cpu_input(self, name, array):
+        self._inputs[name] = array
+
+    def bind_ortvalue_input(self, name, value):
+        self._inputs[name] = value
+
+    def bind_output(self, name, device_type="cpu", device_id=0, element_type=None, shape=None, buffer_ptr=None):
+        if buffer_ptr is not None or device_type != "cpu":
+            raise NotImplementedError("outputs are bound by name alone, on the CPU")
+        self._names.append(name)
+
+    def get_outputs(self):
+        return self._outputs
+
+    def copy_outputs_to_cpu(self):
+        return [value.numpy() for value in self._outputs]
+
+    def clear_binding_inputs(self):
+        self._inputs.clear()
+
+    def clear_binding_outputs(self):
+        self._names.clear()
+
+    def synchronize_inputs(self):
+        pass
+
+    synchronize_outputs = synchronize_inputs
+
+
+class InferenceSession:
+    """A model that may be run from any number of threads at once."""
+
+    def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **kwargs):
+        self._options = sess_options or SessionOptions()
+        self._source = path_or_bytes
+        self._model = _load(path_or_bytes, threads=max(0, self._options.intra_op_num_threads), symbols=self._options._symbols)
+        self._inputs, self._outputs = self._model.inputs, self._model.outputs
+        self._names = [port.name for port in self._outputs]
+        self._profiled, self._events, self._start = None, [], time.time_ns()
+        if self._options.enable_profiling:
+            self._profiled = self._model.session()
+            self._profiled.profile(True)
+
+    def run(self, output_names, input_feed, run_options=None):
+        names = list(output_names) if output_names else None
+        feed = {name: value._value if isinstance(value, OrtValue) else value for name, value in input_feed.items()}
+        if self._profiled is None:
+            return list(self._model.run(feed, outputs=names).values()) if names is None or len(set(names)) == len(names) else self._repeated(names, feed)
+        began = (time.time_ns() - self._start) // 1000
+        made = self._profiled.run(feed, outputs=names)
+        for place, op, kernel, start, took in self._profiled.nodes:
+            self._events.append({"cat": "Node", "ph": "X", "pid": os.getpid(), "tid": 0, "name": place, "ts": began + int(start), "dur": int(took),
+                                 "args": {"op_name": op, "kernel": kernel, "provider": _CPU}})
+        return list(made.values())
+
+    def _repeated(self, names, feed):
+        made = self._model.run(feed, outputs=list(dict.fromkeys(names)))
+        return [made[name] for name in names]
+
+    def run_with_ort_values(self, output_names, input_dict_ort_values, run_options=None):
+        names = list(output_names) if output_names else None
+        made = self._model.run({name: value._value for name, value in input_dict_ort_values.items()}, outputs=names, values=True)
+        return [OrtValue(value) for value in made.values()]
+
+    def io_binding(self):
+        return IOBinding(self)
+
+    def run_with_iobinding(self, iobinding, run_options=None):
+        feed = {name: value._value if isinstance(value, OrtValue) else value for name, value in iobinding._inputs.items()}
+        made = self._model.run(feed, outputs=iobinding._names or None, values=True)
+        iobinding._outputs = [OrtValue(value) for value in made.values()]
+
+    def get_inputs(self):
+        return [NodeArg(port) for port in self._inputs]
+
+    def get_outputs(self):
+        return [NodeArg(port) for port in self._outputs]
+
+    def get_overridable_initializers(self):
+        return []
+
+    def get_modelmeta(self):
+        return ModelMetadata(_inspect(self._source))
+
+    def get_session_options(self):
+        return self._options
+
+    def get_providers(self):
+        return [_CPU]
+
+    def get_provider_options(self):
+        return {_CPU: {}}
+
+    def set_providers(self, providers=None, provider_options=None):
+        """There is one, and it stays."""
+
+    def disable_fallback(self):
+        """There is none."""
+
+    enable_fallback = disable_fallback
+
+    def end_profiling(self):
+        """Writes what was timed as a trace (chrome://tracing, Perfetto) and gives the path."""
+        if self._profiled is None:
+            return ""
+        handle, path = tempfile.mkstemp(suffix=".json", prefix=self._options.profile_file_prefix, dir=".")
+        with os.fdopen(handle, "w") as file:
+            json.dump(self._events, file)
+        self._profiled, self._events = None, []
+        return os.path.normpath(path)
+
+    def get_profiling_start_time_ns(self):
+        return self._start
+
+
+def get_available_providers():
+    return [_CPU]
+
+
+get_all_providers = get_available_providers
+
+
+def get_device():
+    return "CPU"
+
+
+def get_build_info():
+    return f"nnex {_nnex_version}"
+
+
+def set_default_logger_severity(severity):
+    """There is no logger."""
+
+
+def set_default_logger_verbosity(verbosity):
+    """There is no logger."""
+
+
+def set_seed(seed):
+    """Random operators without a seed of their own begin as nnex.load(seed=...) says."""
+
+
+def disable_telemetry_events():
+    """There are none."""
+
+
+enable_telemetry_events = disable_telemetry_events

@@ -1,0 +1,132 @@
+"""WebNN in Python, as the W3C specification has it: the same names, arguments, checks and errors.
+
+    context = nnex.webnn.create_context()
+    builder = nnex.webnn.MLGraphBuilder(context)
+    x = builder.input("x", {"dataType": "float32", "shape": [2, 2]})
+    graph = builder.build({"y": builder.relu(x)})
+    y = context.compute(graph, {"x": numpy.array([[1, -1], [-1, 1]], "float32")})["y"]
+
+Promises are waited for. Options are dicts, or keywords: builder.conv2d(x, w, padding=[1, 1, 1, 1]).
+"""
+
+import json
+
+from . import _nnex
+from ._nnex import MLOperand, Value
+
+_NUMPY = {"float32": "float32", "float16": "float16", "int64": "int64", "uint64": "uint64", "int32": "int32", "uint32": "uint32", "int8": "int8", "uint8": "uint8"}
+
+
+def create_context(options=None, *, threads=0):
+    """navigator.ml.createContext(options). threads: of one inference; 0: all this process may use."""
+    return MLContext(_nnex.ml_create_context(options, threads))
+
+
+class MLContext:
+    """Tensors, and graphs that are dispatched in order; of create_context()."""
+
+    def __init__(self, handle):
+        self._handle = handle
+
+    def opSupportLimits(self):
+        """The types and ranks of every operation's operands."""
+        return json.loads(_nnex.ml_limits(self._handle))
+
+    def createTensor(self, descriptor):
+        """descriptor: {"dataType": "float32", "shape": [2, 2], "readable": True, "writable": True}."""
+        return MLTensor(_nnex.ml_create_tensor(self._handle, descriptor, None), descriptor)
+
+    def createConstantTensor(self, descriptor, data):
+        """A tensor for the builder's `constant`, which any number of graphs share."""
+        return MLTensor(_nnex.ml_create_tensor(self._handle, descriptor, data), descriptor)
+
+    def writeTensor(self, tensor, data):
+        """Copies the bytes of an array now and queues the write."""
+        _nnex.ml_write_tensor(self._handle, tensor._handle, data)
+
+    def readTensor(self, tensor, into=None):
+        """Waits for what was queued before; an array of NumPy's, or `into`, which is filled."""
+        if into is None:
+            import numpy
+
+            into = numpy.empty(tensor.shape, _NUMPY.get(tensor.dataType, "uint8"))
+        _nnex.ml_read_tensor(self._handle, tensor._handle, into)
+        return into
+
+    def dispatch(self, graph, inputs, outputs):
+        """Queues one inference: tensors by the names of the graph's inputs and outputs."""
+        handles = lambda tensors: {name: tensor._handle for name, tensor in tensors.items()}
+        _nnex.ml_dispatch(self._handle, graph._handle, handles(inputs), handles(outputs))
+
+    def compute(self, graph, inputs):
+        """Beyond the specification: one inference on arrays; gives arrays by the names of the outputs."""
+        tensors = {}
+        for name, array in inputs.items():
+            value = array if isinstance(array, Value) else Value(array)
+            tensors[name] = self.createTensor({"dataType": value.dtype, "shape": list(value.shape), "writable": True})
+            self.writeTensor(tensors[name], value)
+        outputs = {name: self.createTensor({**of, "readable": True}) for name, of in graph._outputs.items()}
+        self.dispatch(graph, tensors, outputs)
+        try:
+            return {name: self.readTensor(tensor) for name, tensor in outputs.items()}
+        finally:
+            for tensor in [*tensors.values(), *outputs.values()]:
+                tensor.destroy()
+
+    @property
+    def lost(self):
+        """Why the context is lost or destroyed; None: it is not."""
+        return _nnex.ml_lost(self._handle)
+
+    def destroy(self):
+        """Graphs and tensors go with it."""
+        _nnex.ml_destroy(self._handle)
+
+
+class MLGraphBuilder:
+    """Operations by their names in the specification: conv2d, matmul, lstm, ..."""
+
+    def __init__(self, context):
+        self._handle = _nnex.ml_builder(context._handle)
+
+    def build(self, outputs):
+        """Compiles the graph of these operands, by names."""
+        descriptors = {name: {"dataType": operand.dataType, "shape": list(operand.shape)} for name, operand in outputs.items()}
+        return MLGraph(_nnex.ml_build(self._handle, outputs), descriptors)
+
+    def __getattr__(self, method):
+        if method.startswith("_"):
+            raise AttributeError(method)
+
+        def call(*arguments, **options):
+            arguments = [getattr(a, "_handle", a) for a in arguments]
+            made = _nnex.ml_call(self._handle, method, [*arguments, options] if options else arguments)
+            return made[0] if method not in _LISTS and len(made) == 1 else list(made)
+
+        call.__name__ = method
+        return call
+
+
+_LISTS = {"gru", "lstm", "split"}  # which give sequences, of one operand too
+
+
+class MLTensor:
+    """Memory of a context's; of MLContext.createTensor()."""
+
+    def __init__(self, handle, descriptor):
+        self._handle, self.dataType, self.shape = handle, descriptor["dataType"], tuple(descriptor["shape"])
+
+    def destroy(self):
+        """Its memory goes once what was queued before is done."""
+        _nnex.ml_destroy(self._handle)
+
+
+class MLGraph:
+    """A compiled graph; of MLGraphBuilder.build()."""
+
+    def __init__(self, handle, outputs):
+        self._handle, self._outputs = handle, outputs
+
+    def destroy(self):
+        """What was queued still runs; later dispatches are refused."""
+        _nnex.ml_destroy(self._handle)

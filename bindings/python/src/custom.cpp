@@ -1,0 +1,144 @@
+// Operators that Python computes.
+
+#include "objects.h"
+
+namespace nnex_python {
+namespace {
+
+/// A Python object with `domain`, `name`, `since`, `until`, `pure`, `infer` and `run` (nnex.CustomOp).
+struct CustomOp {
+  Ref object;
+  std::string domain, name;
+
+  /// Attributes as Python asks for them, one at a time: get(name).
+  static Ref attribute(nnex_custom_node* node, const char* name) {
+    if (!nnex_custom_node_has(node, name)) return Ref::of(Py_None);
+    int64_t integer = 0;
+    double real = 0;
+    const char* words = nullptr;
+    const int64_t* integers = nullptr;
+    const double* reals = nullptr;
+    const char* const* texts = nullptr;
+    const nnex_value* tensor = nullptr;
+    size_t count = 0;
+    const auto is = [](nnex_error* error) {
+      const bool done = error == nullptr;
+      nnex_error_free(error);
+      return done;
+    };
+    const auto list = [&](auto item) {
+      Ref out = need(PyList_New(0));
+      for (size_t i = 0; i < count; ++i) need(PyList_Append(out.get(), item(i).get()));
+      return out;
+    };
+    if (is(nnex_custom_node_int(node, name, &integer))) return need(PyLong_FromLongLong(integer));
+    if (is(nnex_custom_node_real(node, name, &real))) return need(PyFloat_FromDouble(real));
+    if (is(nnex_custom_node_text(node, name, &words))) return text(words);
+    if (is(nnex_custom_node_ints(node, name, &integers, &count)))
+      return list([&](size_t i) { return need(PyLong_FromLongLong(integers[i])); });
+    if (is(nnex_custom_node_reals(node, name, &reals, &count)))
+      return list([&](size_t i) { return need(PyFloat_FromDouble(reals[i])); });
+    if (is(nnex_custom_node_texts(node, name, &texts, &count))) return list([&](size_t i) { return text(texts[i]); });
+    need(nnex_custom_node_tensor(node, name, &tensor));
+    return python_of(made<nnex_value>([&](nnex_value** out) { return nnex_value_share(tensor, out); }));
+  }
+
+  /// What Python asks a node with, during a call alone.
+  static PyObject* ask(PyObject* capsule, PyObject* name) {
+    return guarded([&] {
+      auto* const node = static_cast<nnex_custom_node*>(PyCapsule_GetPointer(capsule, "nnex.node"));
+      if (!node) throw Raised();
+      return attribute(node, text_of(name).c_str()).release();
+    });
+  }
+
+  /// Calls object.METHOD(inputs, attributes) with NODE's; gives what it returned as a list of as many as outputs.
+  static std::vector<Ref> call(const CustomOp& op, nnex_custom_node* node, const char* method, PyObject* inputs) {
+    static PyMethodDef definition = {"attribute", ask, METH_O,
+                                     "An attribute of the node by its name; None: it has none."};
+    const Ref capsule = need(PyCapsule_New(node, "nnex.node", nullptr));
+    const Ref attribute = need(PyCFunction_NewEx(&definition, capsule.get(), nullptr));
+    const Ref given(PyObject_CallMethod(op.object.get(), method, "OO", inputs, attribute.get()));
+    PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+    if (!given) PyErr_Fetch(&type, &value, &trace);
+    PyCapsule_SetName(capsule.get(), "ended");  // who kept it asks in vain
+    if (!given) PyErr_Restore(type, value, trace);
+    if (!given) throw Raised();
+    std::vector<Ref> outputs;
+    if (PyTuple_Check(given.get()))
+      each(given.get(), [&](PyObject* item) { outputs.push_back(Ref::of(item)); });
+    else
+      outputs.push_back(Ref::of(given.get()));
+    if (outputs.size() > nnex_custom_node_outputs(node))
+      raise(PyExc_ValueError, "found " + std::to_string(outputs.size()) + " outputs; needed " +
+                                  std::to_string(nnex_custom_node_outputs(node)));
+    return outputs;
+  }
+
+  static nnex_error* run(void* context, nnex_custom_node* node) {
+    const Locked locked;
+    const auto& op = *static_cast<CustomOp*>(context);
+    const bool done = guarded(
+        [&] {
+          const Ref inputs = need(PyList_New(0));
+          for (size_t i = 0; i < nnex_custom_node_inputs(node); ++i) {
+            const nnex_value* const in = nnex_custom_node_input(node, i);
+            need(PyList_Append(inputs.get(), in ? python_of(made<nnex_value>([&](nnex_value** out) {
+                                                    return nnex_value_share(in, out);
+                                                  })).get()
+                                                : Py_None));
+          }
+          const std::vector<Ref> outputs = call(op, node, "run", inputs.get());
+          for (size_t i = 0; i < outputs.size(); ++i)
+            need(nnex_custom_node_set_output(node, i, value_of(outputs[i].get(), nullptr).get()));
+          return true;
+        },
+        false);
+    return done ? nullptr : error_of_callback(NNEX_FAULT, op.where().c_str());
+  }
+
+  static nnex_error* infer(void* context, nnex_custom_node* node) {
+    const Locked locked;
+    const auto& op = *static_cast<CustomOp*>(context);
+    const bool done = guarded(
+        [&] {
+          const Ref types = need(PyList_New(0));
+          for (size_t i = 0; i < nnex_custom_node_inputs(node); ++i)
+            need(PyList_Append(types.get(), text(nnex_custom_node_input_type(node, i)).get()));
+          const std::vector<Ref> outputs = call(op, node, "infer", types.get());
+          for (size_t i = 0; i < outputs.size(); ++i)
+            need(nnex_custom_node_set_type(node, i, text_of(outputs[i].get()).c_str()));
+          return true;
+        },
+        false);
+    return done ? nullptr : error_of_callback(NNEX_INVALID_MODEL, op.where().c_str());
+  }
+
+  std::string where() const { return "operator '" + (domain.empty() ? name : domain + ":" + name) + "'"; }
+  static void release(void* context) {
+    const Locked locked;
+    delete static_cast<CustomOp*>(context);
+  }
+};
+
+Ref attribute_of(PyObject* object, const char* name) { return need(PyObject_GetAttrString(object, name)); }
+
+}  // namespace
+
+void add_custom_op(nnex_load_options* options, PyObject* object) {
+  auto op = std::make_unique<CustomOp>();
+  op->object = Ref::of(object);
+  op->domain = text_of(attribute_of(object, "domain").get());
+  op->name = text_of(attribute_of(object, "name").get());
+  nnex_custom_op c = {};
+  c.size = sizeof c;
+  c.domain = op->domain.c_str(), c.name = op->name.c_str();
+  c.since = integer_of(attribute_of(object, "since").get()), c.until = integer_of(attribute_of(object, "until").get());
+  c.pure = truth_of(attribute_of(object, "pure").get());
+  if (attribute_of(object, "infer").get() != Py_None) c.infer = CustomOp::infer;
+  c.run = CustomOp::run, c.release = CustomOp::release, c.context = op.get();
+  need(nnex_load_options_custom_op(options, &c));
+  (void)op.release();  // the options' now
+}
+
+}  // namespace nnex_python

@@ -1,0 +1,177 @@
+#include "objects.h"
+
+#include <csignal>
+#include <cstring>
+
+namespace nnex_python {
+namespace {
+
+PyObject* cause = nullptr;  // what a callback raised; the lock of Python guards it
+
+unsigned long main_thread() {
+  static const unsigned long ident = [] {
+    unsigned long found = 0;
+    const Ref threading(PyImport_ImportModule("threading"));
+    const Ref thread(threading ? PyObject_CallMethod(threading.get(), "main_thread", nullptr) : nullptr);
+    const Ref number(thread ? PyObject_GetAttrString(thread.get(), "ident") : nullptr);
+    if (number) found = PyLong_AsUnsignedLong(number.get());
+    PyErr_Clear();
+    return found;
+  }();
+  return ident;
+}
+
+volatile std::sig_atomic_t interrupted = 0;
+struct sigaction pythons;  // what SIGINT did before
+int watching = 0;          // calls that are on; the lock of Python guards it
+
+void on_interrupt(int signal, siginfo_t* info, void* context) {
+  interrupted = 1;
+  if (pythons.sa_flags & SA_SIGINFO) return pythons.sa_sigaction(signal, info, context);
+  pythons.sa_handler(signal);
+}
+
+}  // namespace
+
+struct Interruptible::Handler {
+  Handler() {
+    if (watching++ > 0) return;
+    interrupted = 0;
+    struct sigaction ours = {};
+    ours.sa_sigaction = on_interrupt;
+    ours.sa_flags = SA_SIGINFO;
+    sigemptyset(&ours.sa_mask);
+    sigaction(SIGINT, &ours, &pythons);
+  }
+  ~Handler() {
+    if (--watching == 0) sigaction(SIGINT, &pythons, nullptr);
+  }
+};
+
+Interruptible::Interruptible(double timeout, bool long_enough) {
+  if (!(timeout >= 0)) raise(PyExc_ValueError, "found a timeout below 0; needed seconds");
+  constexpr double kLongest = 9e9;  // of int64 nanoseconds
+  options_.timeout_ns = static_cast<int64_t>((timeout < kLongest ? timeout : kLongest) * 1e9);
+  if (timeout > 0 && options_.timeout_ns == 0) options_.timeout_ns = 1;
+  if (!long_enough || PyThread_get_thread_ident() != main_thread()) return;
+  struct sigaction now;
+  if (sigaction(SIGINT, nullptr, &now) != 0 ||
+      (!(now.sa_flags & SA_SIGINFO) && (now.sa_handler == SIG_IGN || now.sa_handler == SIG_DFL)))
+    return;
+  handler_ = std::make_unique<Handler>();
+  options_.cancelled = [](void*) { return interrupted != 0; };
+}
+
+Interruptible::~Interruptible() = default;
+
+void raise(PyObject* type, const std::string& text) {
+  PyErr_SetString(type, text.c_str());
+  throw Raised();
+}
+
+void raise(nnex_error* error) {
+  const std::unique_ptr<nnex_error, void (*)(nnex_error*)> owned(error, nnex_error_free);
+  Ref why(std::exchange(cause, nullptr));
+  if (nnex_error_code(error) == NNEX_CANCELLED) need(PyErr_CheckSignals());  // KeyboardInterrupt, if that was it
+  const Ref errors = need(PyImport_ImportModule("nnex._errors"));
+  const Ref made = need(PyObject_CallMethod(
+      errors.get(), "error_of", "isssss", static_cast<int>(nnex_error_code(error)), nnex_error_code_name(error),
+      nnex_error_message(error), nnex_error_where(error), nnex_error_text(error), nnex_error_webnn_name(error)));
+  if (why) PyException_SetCause(made.get(), why.release());
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.get())), made.get());
+  throw Raised();
+}
+
+nnex_error* error_of_callback(nnex_code code, const char* where) {
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (value && trace) PyException_SetTraceback(value, trace);
+  const Ref said(value ? PyObject_Str(value) : nullptr);
+  const Ref name(type ? PyObject_GetAttrString(type, "__name__") : nullptr);
+  const char* const words = said ? PyUnicode_AsUTF8AndSize(said.get(), nullptr) : nullptr;
+  const char* const kind = name ? PyUnicode_AsUTF8AndSize(name.get(), nullptr) : nullptr;
+  PyErr_Clear();
+  nnex_error* const error = nnex_error_make(
+      code, (std::string(kind ? kind : "an exception") + (words && *words ? std::string(": ") + words : "")).c_str(),
+      where);
+  Py_XDECREF(std::exchange(cause, value));
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+  return error;
+}
+
+PyObject* kind(const char* name) {
+  const Ref types = need(PyImport_ImportModule("nnex._types"));
+  return need(PyObject_GetAttrString(types.get(), name)).release();
+}
+
+Ref text(const char* utf8) {
+  if (!utf8) return Ref::of(Py_None);
+  return need(PyUnicode_DecodeUTF8(utf8, static_cast<Py_ssize_t>(std::strlen(utf8)), "replace"));
+}
+
+std::string type_name(PyObject* object) {
+  const Ref name = need(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__name__"));
+  return text_of(name.get());
+}
+
+std::string text_of(PyObject* object) {
+  if (!PyUnicode_Check(object)) raise(PyExc_TypeError, "found " + type_name(object) + "; needed str");
+  Py_ssize_t size = 0;
+  const char* const utf8 = PyUnicode_AsUTF8AndSize(object, &size);
+  if (!utf8) throw Raised();
+  if (std::strlen(utf8) != static_cast<size_t>(size)) raise(PyExc_ValueError, "found a text with a character 0");
+  return {utf8, static_cast<size_t>(size)};
+}
+
+std::string path_of(PyObject* object) {
+  PyObject* bytes = nullptr;
+  if (!PyUnicode_FSConverter(object, &bytes)) throw Raised();
+  const Ref owned(bytes);
+  char* data = nullptr;
+  Py_ssize_t size = 0;
+  need(PyBytes_AsStringAndSize(bytes, &data, &size));
+  return {data, static_cast<size_t>(size)};
+}
+
+void set(PyObject* dict, const char* key, Ref value) { need(PyDict_SetItemString(dict, key, value.get())); }
+
+PyObject* member(PyObject* dict, const char* key) {
+  PyObject* const found = dict ? PyDict_GetItemString(dict, key) : nullptr;
+  return found == Py_None ? nullptr : found;
+}
+
+int64_t integer_of(PyObject* object) {
+  const Ref index = need(PyNumber_Index(object));
+  const long long value = PyLong_AsLongLong(index.get());
+  if (value == -1 && PyErr_Occurred()) throw Raised();
+  return value;
+}
+
+double real_of(PyObject* object) {
+  const double value = PyFloat_AsDouble(object);
+  if (value == -1 && PyErr_Occurred()) throw Raised();
+  return value;
+}
+
+bool truth_of(PyObject* object) {
+  const int truth = PyObject_IsTrue(object);
+  need(truth);
+  return truth != 0;
+}
+
+std::vector<std::string> texts_of(PyObject* sequence) {
+  if (PyUnicode_Check(sequence)) return {text_of(sequence)};
+  std::vector<std::string> texts;
+  each(sequence, [&](PyObject* item) { texts.push_back(text_of(item)); });
+  return texts;
+}
+
+std::vector<const char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<const char*> out;
+  for (const std::string& t : texts) out.push_back(t.c_str());
+  return out;
+}
+
+}  // namespace nnex_python

@@ -1,0 +1,259 @@
+#pragma once
+// What all files of the module share: references, errors, handles of the C interface as Python objects.
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <nnex.h>
+
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nnex_python {
+
+/// A reference that is owned.
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(PyObject* owned) : object_(owned) {}
+  static Ref of(PyObject* borrowed) {
+    Py_XINCREF(borrowed);
+    return Ref(borrowed);
+  }
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() { Py_XDECREF(object_); }
+  PyObject* get() const { return object_; }
+  PyObject* release() { return std::exchange(object_, nullptr); }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+/// Thrown where Python has an exception set; guarded() ends in it.
+struct Raised {};
+
+/// What a call of Python's gave, where it did not fail.
+inline Ref need(PyObject* owned) {
+  if (!owned) throw Raised();
+  return Ref(owned);
+}
+inline void need(int result) {
+  if (result < 0) throw Raised();
+}
+
+/// Sets Python's exception and throws.
+[[noreturn]] void raise(PyObject* type, const std::string& text);
+/// nnex's error as Python's (nnex.Error and its kinds), with what a callback of Python raised as its cause.
+[[noreturn]] void raise(nnex_error* error);
+inline void need(nnex_error* error) {
+  if (error) raise(error);
+}
+/// What a callback raised, as an error of nnex; the exception is kept as the cause of what is raised at last.
+nnex_error* error_of_callback(nnex_code code, const char* where);
+
+/// The body of everything that Python calls; `failed` is what it gives with an exception set.
+template <class F, class R = PyObject*>
+R guarded(F body, R failed = nullptr) noexcept {
+  try {
+    return body();
+  } catch (const Raised&) {
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  }
+  return failed;
+}
+
+/// Calls nnex while other threads may run Python.
+template <class F>
+auto unlocked(F call) noexcept {
+  PyThreadState* const state = PyEval_SaveThread();
+  auto result = call();
+  PyEval_RestoreThread(state);
+  return result;
+}
+
+/// In callbacks, which come on any thread.
+class Locked {
+ public:
+  Locked() : state_(PyGILState_Ensure()) {}
+  ~Locked() { PyGILState_Release(state_); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+/// Called during a long call, on a thread of nnex: whether Ctrl-C asks it to end. Without its main thread waiting in
+/// nnex, Python looks after signals itself, and this does nothing.
+class Interruptible {
+ public:
+  explicit Interruptible(double timeout = 0, bool long_enough = true);
+  ~Interruptible();
+  Interruptible(const Interruptible&) = delete;
+  Interruptible& operator=(const Interruptible&) = delete;
+  const nnex_run_options* options() const { return &options_; }
+
+ private:
+  nnex_run_options options_ = {sizeof(nnex_run_options), 0, nullptr, nullptr};
+  struct Handler;
+  std::unique_ptr<Handler> handler_;
+};
+
+// ---- Handles ----
+
+template <class T>
+struct HandleObject {
+  PyObject_HEAD T* handle;
+};
+
+/// Of each handle how it is freed, and its type in Python, made when the module is loaded.
+template <class T>
+struct Handle;
+#define NNEX_PYTHON_HANDLE(name)                                \
+  template <>                                                   \
+  struct Handle<nnex_##name> {                                  \
+    static void free(nnex_##name* p) { nnex_##name##_free(p); } \
+    static inline PyTypeObject* type = nullptr;                 \
+  }
+NNEX_PYTHON_HANDLE(value);
+NNEX_PYTHON_HANDLE(model);
+NNEX_PYTHON_HANDLE(session);
+NNEX_PYTHON_HANDLE(graph);
+NNEX_PYTHON_HANDLE(source);
+NNEX_PYTHON_HANDLE(load_options);
+NNEX_PYTHON_HANDLE(report);
+NNEX_PYTHON_HANDLE(inspection);
+NNEX_PYTHON_HANDLE(files);
+NNEX_PYTHON_HANDLE(quantized);
+NNEX_PYTHON_HANDLE(comparison);
+NNEX_PYTHON_HANDLE(ml_context);
+NNEX_PYTHON_HANDLE(ml_builder);
+NNEX_PYTHON_HANDLE(ml_operand);
+NNEX_PYTHON_HANDLE(ml_tensor);
+NNEX_PYTHON_HANDLE(ml_graph);
+NNEX_PYTHON_HANDLE(ml_value);
+#undef NNEX_PYTHON_HANDLE
+
+template <class T>
+struct Free {
+  void operator()(T* p) const { Handle<T>::free(p); }
+};
+template <class T>
+using Owned = std::unique_ptr<T, Free<T>>;
+
+/// What a function of nnex makes, or its error raised: made<nnex_model>([&](auto** out) { return nnex_...(out); }).
+template <class T, class F>
+Owned<T> made(F call) {
+  T* out = nullptr;
+  nnex_error* const error = unlocked([&] { return call(&out); });
+  if (error) raise(error);
+  return Owned<T>(out);
+}
+
+/// An object of Python's, of this type or of one that is derived from it, that takes the handle over.
+template <class T>
+PyObject* wrap(Owned<T> handle, PyTypeObject* type = Handle<T>::type) {
+  PyObject* const object = PyType_GenericAlloc(type, 0);
+  if (!object) throw Raised();
+  reinterpret_cast<HandleObject<T>*>(object)->handle = handle.release();
+  return object;
+}
+template <class T>
+bool is(PyObject* object) {
+  return PyObject_TypeCheck(object, Handle<T>::type);
+}
+template <class T>
+T* handle_of(PyObject* object) {
+  return reinterpret_cast<HandleObject<T>*>(object)->handle;
+}
+template <class T>
+void dealloc(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  if (T* const handle = handle_of<T>(self)) unlocked([&] { return Handle<T>::free(handle), 0; });
+  reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
+  Py_DECREF(type);
+}
+
+// ---- Python's values ----
+
+/// A class of nnex/_types.py, by its name.
+PyObject* kind(const char* name);
+
+Ref text(const char* utf8);               ///< None for NULL.
+std::string text_of(PyObject* object);    ///< Of str; TypeError for others.
+std::string path_of(PyObject* object);    ///< Of str, bytes and path-like objects.
+std::string type_name(PyObject* object);  ///< "list": for messages.
+/// dict[key] = value.
+void set(PyObject* dict, const char* key, Ref value);
+/// dict[key], or null where there is none or it is None.
+PyObject* member(PyObject* dict, const char* key);
+int64_t integer_of(PyObject* object);
+double real_of(PyObject* object);
+bool truth_of(PyObject* object);
+std::vector<std::string> texts_of(PyObject* sequence);
+std::vector<const char*> pointers(const std::vector<std::string>& texts);
+template <class F>
+void each(PyObject* iterable, F body) {
+  const Ref iterator = need(PyObject_GetIter(iterable));
+  while (const Ref item{PyIter_Next(iterator.get())}) body(item.get());
+  if (PyErr_Occurred()) throw Raised();
+}
+inline PyCFunction method(PyCFunctionWithKeywords f) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
+}
+
+// ---- Values (values.cpp) ----
+
+/// NumPy, where it is installed; else null.
+PyObject* numpy();
+/// "float32", as NumPy and ml_dtypes call them.
+const char* numpy_name(nnex_dtype dtype);
+nnex_dtype dtype_of(PyObject* name);
+/// An object as a value: what an input of this port takes, where there is one (numbers without a type get its).
+Owned<nnex_value> value_of(PyObject* object, const nnex_port* port);
+/// A value as Python has it: arrays of NumPy's where it is there, lists, dicts.
+Ref python_of(Owned<nnex_value> value);
+/// A nnex.Port.
+Ref port_of(const nnex_port* port);
+template <class F>
+Ref ports_of(size_t count, F port) {
+  Ref list = need(PyList_New(0));
+  for (size_t i = 0; i < count; ++i) need(PyList_Append(list.get(), port_of(port(i)).get()));
+  return list;
+}
+
+// ---- Sources and options (options.cpp) ----
+
+Owned<nnex_source> source_of(PyObject* object);
+/// Of a dict that nnex/__init__.py makes; `source` tells what is likely carried, and may be null.
+Owned<nnex_load_options> load_options_of(PyObject* dict, const nnex_source* source);
+/// custom.cpp
+void add_custom_op(nnex_load_options* options, PyObject* op);
+
+// ---- What the module is made of: types, and functions ----
+
+void add_values(PyObject* module);
+void add_models(PyObject* module);
+void add_graphs(PyObject* module);
+void add_webnn(PyObject* module);
+extern PyMethodDef model_functions[], graph_functions[], report_functions[], webnn_functions[];
+
+/// Makes a type and adds it; T's handle is in its objects.
+template <class T>
+void add_type(PyObject* module, PyType_Spec& spec) {
+  const Ref type = need(PyType_FromSpec(&spec));
+  Handle<T>::type = reinterpret_cast<PyTypeObject*>(type.get());
+  Py_INCREF(type.get());
+  const std::string name = spec.name;
+  need(PyModule_AddObjectRef(module, name.substr(name.rfind('.') + 1).c_str(), type.get()));
+}
+
+}  // namespace nnex_python
