@@ -10,9 +10,11 @@ A source of a model is a path (a file, a folder, an archive), the bytes of a fil
 their bytes.
 """
 
+from typing import Dict, List
+
 from . import _nnex
 from ._errors import Cancelled, Error, Fault, InternalError, InvalidArgument, InvalidModel, LimitReached, Unreadable, Unsupported
-from ._nnex import Graph as _Graph, Model as _Model, Session as _Session, Value
+from ._nnex import Graph, Model as _Model, Session, Value
 from ._types import Block, Compared, Comparison, CustomOp, Finding, Inspection, Node, NodeTime, Port, Quantized, QuantizedLayer, QuantizedOutput, Report, Severity
 
 __version__, isa, _threads = _nnex.environment()
@@ -23,8 +25,6 @@ __all__ = [
     "Report", "Session", "Severity", "Unreadable", "Unsupported", "Value", "check", "compare", "convert", "convert_to_bytes", "has", "inspect",
     "isa", "load", "load_graph", "parse_graph", "quantize", "read_value", "usable_threads", "view", "write_value",
 ]
-
-Graph, Session = _Graph, _Session
 
 
 class Model(_Model):
@@ -38,7 +38,7 @@ class Model(_Model):
         options = {"layout": layout, "mean": mean, "scale": scale, "bgr": bgr, "cast": cast, "sample_rate": sample_rate}
         return self._read_input(name, path, options)
 
-    def profile(self, *inputs):
+    def profile(self, *inputs) -> List[NodeTime]:
         """How long each node takes: the second run of a session of its own, as a list of NodeTime."""
         session = self.session()
         session.run(*inputs)
@@ -46,17 +46,17 @@ class Model(_Model):
         session.run(*inputs)
         return session.nodes
 
-    def graph(self):
+    def graph(self) -> Graph:
         """What the model runs: its graph after the passes."""
         return _nnex.graph_load(self, {})
 
 
-def usable_threads():
+def usable_threads() -> int:
     """Threads that this process may use."""
     return _threads
 
 
-def has(feature):
+def has(feature: str) -> bool:
     """Whether this build has a feature: 'onnx', 'nnef', 'webnn', 'cvm', 'custom_operators', 'dlpack', 'threads'."""
     return _nnex.has(feature)
 
@@ -65,7 +65,7 @@ def _options(symbols=None, shapes=None, carry=None, custom_ops=None, **settings)
     return {"symbols": symbols, "shapes": shapes, "carry": carry, "custom_ops": custom_ops, "settings": settings}
 
 
-def load(source, *, threads=0, seed=0, symbols=None, shapes=None, carry=None, custom_ops=None, **settings):
+def load(source, *, threads=0, seed=0, symbols=None, shapes=None, carry=None, custom_ops=None, **settings) -> Model:
     """Reads and compiles a model; a Graph is compiled.
 
     threads: of a run; 0: all this process may use. seed: of random operators without one of their own.
@@ -78,17 +78,17 @@ def load(source, *, threads=0, seed=0, symbols=None, shapes=None, carry=None, cu
     return _nnex.load(Model, source, _options(symbols, shapes, carry, custom_ops, **settings), threads, seed)
 
 
-def load_graph(source, **options):
+def load_graph(source, **options) -> Graph:
     """Reads a model as a Graph and compiles nothing; options as those of `load`."""
     return _nnex.graph_load(source, _options(**options))
 
 
-def parse_graph(text):
+def parse_graph(text: str) -> Graph:
     """A Graph from its text: "graph main(x: f32[N,2]) -> (y) { y = relu(x); }"."""
     return _nnex.graph_parse(text)
 
 
-def check(source, **options):
+def check(source, **options) -> Report:
     """Checks a model as far as it can be read: every fault at once, with its place and the rule it breaks."""
     sound, found = _nnex.check(source, _options(**options))
     return Report(sound, tuple(Finding(Severity(severity), _CODES[code], *rest) for severity, code, *rest in found))
@@ -97,12 +97,12 @@ def check(source, **options):
 _CODES = ("invalid argument", "invalid model", "unreadable", "unsupported", "limit reached", "fault", "cancelled", "internal error")
 
 
-def inspect(source, **options):
+def inspect(source, **options) -> Inspection:
     """What is known of a model without compiling it: its ports, operators, parameters, work, metadata."""
     return Inspection(**_nnex.inspect(source, _options(**options)))
 
 
-def convert(source, path, *, format=None, name=None, custom=False, overwrite=False, external_data=False, keep_fragments=False, **options):
+def convert(source, path, *, format=None, name=None, custom=False, overwrite=False, external_data=False, keep_fragments=False, **options) -> None:
     """Writes a model (or a Graph) in the form of a standard.
 
     format: 'onnx', 'nnef', 'webnn', 'cvm' or 'c'; None: what the path's ending says. custom: operations that the
@@ -112,7 +112,7 @@ def convert(source, path, *, format=None, name=None, custom=False, overwrite=Fal
     _nnex.convert(source, path, _options(**options), _save(format, name, custom, overwrite, external_data, keep_fragments))
 
 
-def convert_to_bytes(source, format, *, name=None, custom=False, external_data=False, keep_fragments=False, **options):
+def convert_to_bytes(source, format, *, name=None, custom=False, external_data=False, keep_fragments=False, **options) -> Dict[str, bytes]:
     """As `convert`, into memory: a dict from names of files to their bytes, which is a source again."""
     return _nnex.convert(source, None, _options(**options), _save(format, name, custom, False, external_data, keep_fragments))
 
@@ -121,7 +121,7 @@ def _save(format, name, custom, overwrite, external_data, keep_fragments):
     return {"format": format, "name": name, "custom": custom, "overwrite": overwrite, "external_data": external_data, "keep_fragments": keep_fragments}
 
 
-def view(source, *, format="html", unfolded=False, unchecked=False, **options):
+def view(source, *, format="html", unfolded=False, unchecked=False, **options) -> bytes:
     """A drawing of a model, as the bytes of one file: 'html', 'svg', or 'dot' for Graphviz."""
     return _nnex.view(source, _options(**options), format, unfolded, unchecked)
 
@@ -141,7 +141,7 @@ def _in_order(ports, inputs):
     return tuple(Value(given, port.dtype) if isinstance(given, plain) and port.dtype != "none" else given for port, given in zip(ports, inputs))
 
 
-def compare(a, b, inputs, *, atol=0, rtol=0, ulp=0, layers=False, search=True, isolate=None, overwrite=False, threads=0, options_a=None, options_b=None):
+def compare(a, b, inputs, *, atol=0, rtol=0, ulp=0, layers=False, search=True, isolate=None, overwrite=False, threads=0, options_a=None, options_b=None) -> Comparison:
     """Runs two models on the same inputs and finds the first tensor that differs.
 
     b: a source too, or {"tensor of a": array}: values from elsewhere. inputs: in a's order, or by its names. An element
@@ -159,7 +159,7 @@ def compare(a, b, inputs, *, atol=0, rtol=0, ulp=0, layers=False, search=True, i
 
 def quantize(source, samples=None, *, to="onnx", weights="int8", method="mse", percentile=None, block=None, keep_float=(), per_tensor=False,
              bias_correction=True, equalize=False, smooth=False, measured=False, fastest=False, judge=True, judge_count=None, min_sqnr_db=None,
-             recipe=None, threads=0, **options):
+             recipe=None, threads=0, **options) -> Quantized:
     """A float network as one of 8-bit codes, or with weights of 4 bits.
 
     samples: inputs that the network meets, as a sequence: of arrays (networks of one input), of tuples in the order of
@@ -178,7 +178,7 @@ def quantize(source, samples=None, *, to="onnx", weights="int8", method="mse", p
         "bias_correction": bias_correction, "equalize": equalize, "smooth": smooth, "measured": measured, "fastest": fastest, "judge": judge,
         "judge_count": judge_count, "min_sqnr_db": min_sqnr_db, "recipe": recipe, "threads": threads})
     number = lambda x: None if x != x else x
-    told["layers"] = [QuantizedLayer(*rest, number(sqnr)) for *rest, sqnr in told["layers"]]
+    told["layers"] = [QuantizedLayer(name, op, why, size, number(sqnr)) for name, op, why, size, sqnr in told["layers"]]
     told["outputs"] = [QuantizedOutput(name, number(sqnr), rows, agreed) for name, sqnr, rows, agreed in told["outputs"]]
     told.update(float_us=number(told["float_us"]), us=number(told["us"]))
     return Quantized(graph=made, **told)
@@ -189,6 +189,6 @@ def read_value(path):
     return _nnex.read_value(path)
 
 
-def write_value(value, path, *, name=None, overwrite=False):
+def write_value(value, path, *, name=None, overwrite=False) -> None:
     """Writes a tensor, by the ending of the path."""
     _nnex.write_value(value, path, name, overwrite)

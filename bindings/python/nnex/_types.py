@@ -1,7 +1,12 @@
 """What nnex tells of models: plain tuples with names."""
 
+from __future__ import annotations
+
 import enum
-from typing import Any, NamedTuple, Optional, Tuple, Union
+from typing import TYPE_CHECKING, NamedTuple, Optional, Tuple, Union
+
+if TYPE_CHECKING:
+    from ._nnex import Graph
 
 
 class Port(NamedTuple):
@@ -26,7 +31,7 @@ class Node(NamedTuple):
     inputs: Tuple[Optional[Port], ...]
     outputs: Tuple[Optional[Port], ...]
     attributes: dict
-    blocks: Tuple["Block", ...]
+    blocks: Tuple[Block, ...]
 
 
 class Block(NamedTuple):
@@ -38,6 +43,8 @@ class Block(NamedTuple):
 
 
 class Severity(enum.IntEnum):
+    """How bad a finding is."""
+
     ERROR = 0
     WARNING = 1
     NOTE = 2
@@ -117,7 +124,7 @@ class Compared(NamedTuple):
     by: str
     same: bool
     mismatch: str
-    count: int
+    elements: int
     differing: int
     max_absolute: float
     max_relative: float
@@ -170,7 +177,7 @@ class QuantizedOutput(NamedTuple):
 class Quantized(NamedTuple):
     """What `quantize` made: the graph, by what it can be made again, and how near and how fast it is."""
 
-    graph: Any
+    graph: Graph
     recipe: str
     layers: list
     outputs: list

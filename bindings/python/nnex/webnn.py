@@ -89,6 +89,15 @@ class MLGraphBuilder:
     def __init__(self, context):
         self._handle = _nnex.ml_builder(context._handle)
 
+    def constant(self, descriptor, data=None):
+        """Of a descriptor and an array of its type (or bytes), of a type and a number, or of a constant tensor."""
+        if isinstance(descriptor, dict):
+            dtype = getattr(getattr(data, "dtype", None), "name", None)
+            taken = {descriptor.get("dataType"), "uint8", "uint16" if descriptor.get("dataType") == "float16" else None}
+            if dtype in _NUMPY and descriptor.get("dataType") in _NUMPY and dtype not in taken:
+                raise TypeError(f"constant(): found an array of {dtype}; needed {descriptor['dataType']}")
+        return self._call("constant", [descriptor] if data is None else [descriptor, data])
+
     def build(self, outputs):
         """Compiles the graph of these operands, by names."""
         descriptors = {name: {"dataType": operand.dataType, "shape": list(operand.shape)} for name, operand in outputs.items()}
@@ -99,12 +108,14 @@ class MLGraphBuilder:
             raise AttributeError(method)
 
         def call(*arguments, **options):
-            arguments = [getattr(a, "_handle", a) for a in arguments]
-            made = _nnex.ml_call(self._handle, method, [*arguments, options] if options else arguments)
-            return made[0] if method not in _LISTS and len(made) == 1 else list(made)
+            return self._call(method, [*arguments, options] if options else arguments)
 
         call.__name__ = method
         return call
+
+    def _call(self, method, arguments):
+        made = _nnex.ml_call(self._handle, method, [getattr(a, "_handle", a) for a in arguments])
+        return made[0] if method not in _LISTS and len(made) == 1 else list(made)
 
 
 _LISTS = {"gru", "lstm", "split"}  # which give sequences, of one operand too

@@ -134,8 +134,11 @@ PyObject* extract(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 PyObject* rename(PyObject* self, PyObject* names) {
   return guarded([&] {
-    const auto old_names = texts_of(need(PyMapping_Keys(names)).get()),
-               new_names = texts_of(need(PyMapping_Values(names)).get());
+    std::vector<std::string> old_names, new_names;
+    each_pair(names, [&](PyObject* from, PyObject* to) {
+      old_names.push_back(text_of(from));
+      new_names.push_back(text_of(to));
+    });
     const auto a = pointers(old_names), b = pointers(new_names);
     return wrap(made<nnex_graph>(
         [&](nnex_graph** out) { return nnex_graph_rename(graph_of(self), a.data(), b.data(), a.size(), out); }));

@@ -48,11 +48,11 @@ struct Inputs {
       refuse("found " + std::to_string(given) + " inputs; needed " + std::to_string(count) + ": " + listed(model));
     for (size_t i = 0; i < count; ++i) {
       const nnex_port* const port = nnex_model_input(model, i);
-      PyObject* const object = by_name ? PyDict_GetItemString(first, nnex_port_name(port))
-                                       : PyTuple_GetItem(args, static_cast<Py_ssize_t>(i));
+      const Ref object = Ref::of(by_name ? PyDict_GetItemString(first, nnex_port_name(port))
+                                         : PyTuple_GetItem(args, static_cast<Py_ssize_t>(i)));
       if (!object)
         refuse(std::string("input '") + nnex_port_name(port) + "' is missing; it takes " + nnex_port_type(port));
-      owned.push_back(value_of(object, port));
+      owned.push_back(value_of(object.get(), port));
       all.push_back(owned.back().get());
     }
   }

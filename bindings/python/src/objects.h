@@ -206,6 +206,16 @@ void each(PyObject* iterable, F body) {
   while (const Ref item{PyIter_Next(iterator.get())}) body(item.get());
   if (PyErr_Occurred()) throw Raised();
 }
+/// body(key, value), of a dict or another mapping.
+template <class F>
+void each_pair(PyObject* mapping, F body) {
+  const Ref items = need(PyMapping_Items(mapping));
+  each(items.get(), [&](PyObject* pair) {
+    if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2)
+      raise(PyExc_TypeError, "found items that are no pairs; needed a mapping");
+    body(PyTuple_GetItem(pair, 0), PyTuple_GetItem(pair, 1));
+  });
+}
 inline PyCFunction method(PyCFunctionWithKeywords f) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
 }

@@ -47,12 +47,6 @@ Owned<nnex_source> source_of_mapping(PyObject* mapping) {
   return source;
 }
 
-template <class F>
-void each_pair(PyObject* dict, F body) {
-  const Ref items = need(PyMapping_Items(dict));
-  each(items.get(), [&](PyObject* pair) { body(PyTuple_GetItem(pair, 0), PyTuple_GetItem(pair, 1)); });
-}
-
 /// A value of an option as a text: numbers, truth values, texts and paths.
 std::string setting_of(PyObject* value) {
   if (PyBool_Check(value)) return truth_of(value) ? "1" : "0";

@@ -164,7 +164,7 @@ Ref compared(const nnex_compared* c) {
   put("type", nnex_compared_type(c)), put("by", nnex_compared_by(c)), put("mismatch", nnex_compared_mismatch(c));
   put("worst_a", a), put("worst_b", b);
   set(dict.get(), "same", Ref(PyBool_FromLong(nnex_compared_same(c))));
-  set(dict.get(), "count", need(PyLong_FromLongLong(nnex_compared_count(c))));
+  set(dict.get(), "elements", need(PyLong_FromLongLong(nnex_compared_count(c))));
   set(dict.get(), "differing", need(PyLong_FromLongLong(nnex_compared_differing(c))));
   set(dict.get(), "worst", need(PyLong_FromLongLong(worst)));
   set(dict.get(), "max_absolute", need(PyFloat_FromDouble(nnex_compared_max_absolute(c))));
@@ -192,10 +192,9 @@ PyObject* compare(PyObject*, PyObject* args) {
     Owned<nnex_source> from_b;
     Owned<nnex_load_options> load_b;
     if (tensors) {
-      const Ref items = need(PyMapping_Items(b));
-      each(items.get(), [&](PyObject* pair) {
-        names.push_back(text_of(PyTuple_GetItem(pair, 0)));
-        owned.push_back(value_of(PyTuple_GetItem(pair, 1), nullptr));
+      each_pair(b, [&](PyObject* name, PyObject* tensor) {
+        names.push_back(text_of(name));
+        owned.push_back(value_of(tensor, nullptr));
         others.push_back(owned.back().get());
       });
     } else {

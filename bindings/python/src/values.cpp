@@ -220,42 +220,46 @@ Owned<nnex_value> value_of_dlpack(PyObject* object) {
 }
 
 bool is_list(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }
+/// Of lists and tuples, as they are and not as a class that is derived says.
+Py_ssize_t list_size(PyObject* list) { return PyList_Check(list) ? PyList_Size(list) : PyTuple_Size(list); }
+PyObject* list_item(PyObject* list, Py_ssize_t i) {
+  return PyList_Check(list) ? PyList_GetItem(list, i) : PyTuple_GetItem(list, i);
+}
 
 /// Numbers or texts in lists: their extents, and the elements in order.
 struct Nested {
   std::vector<int64_t> extents;
-  std::vector<PyObject*> elements;  // borrowed
+  std::vector<Ref> elements;
 
   explicit Nested(PyObject* object) {
-    for (PyObject* at = object; is_list(at); at = PySequence_GetItem(at, 0)) {
-      held_.emplace_back(at == object ? Ref::of(at) : Ref(at));
-      const Py_ssize_t size = PySequence_Size(at);
-      extents.push_back(size);
-      if (size == 0) break;
+    for (PyObject* at = object; is_list(at); at = list_item(at, 0)) {
+      extents.push_back(list_size(at));
+      if (extents.back() == 0) break;
       if (extents.size() > 64) raise(PyExc_ValueError, "found lists in each other deeper than 64");
     }
     add(object, 0);
   }
 
  private:
-  std::vector<Ref> held_;
   void add(PyObject* object, size_t depth) {
     if (depth == extents.size()) {
       if (is_list(object))
         raise(PyExc_ValueError, "found a list among numbers; needed lists of one length on each level");
-      held_.push_back(Ref::of(object));
-      return elements.push_back(object);
+      elements.push_back(Ref::of(object));
+      return;
     }
-    if (!is_list(object) || PySequence_Size(object) != extents[depth])
+    if (!is_list(object) || list_size(object) != extents[depth])
       raise(PyExc_ValueError,
-            "found " + (is_list(object) ? "a list of " + std::to_string(PySequence_Size(object)) : type_name(object)) +
+            "found " + (is_list(object) ? "a list of " + std::to_string(list_size(object)) : type_name(object)) +
                 "; needed a list of " + std::to_string(extents[depth]) + ", as its neighbours are");
-    each(object, [&](PyObject* item) { add(item, depth + 1); });
+    for (Py_ssize_t i = 0; i < extents[depth]; ++i) add(list_item(object, i), depth + 1);
   }
 };
 
 nnex_dtype natural_type(const Nested& n) {
-  const auto all = [&](auto is) { return std::all_of(n.elements.begin(), n.elements.end(), is); };
+  const auto all = [&](auto is) {
+    return std::all_of(n.elements.begin(), n.elements.end(), [&](const Ref& o) { return is(o.get()); });
+  };
   if (n.elements.empty()) return NNEX_F32;
   if (all([](PyObject* o) { return PyUnicode_Check(o) || PyBytes_Check(o); })) return NNEX_STR;
   if (all([](PyObject* o) { return PyBool_Check(o); })) return NNEX_BOOL;
@@ -352,7 +356,8 @@ Owned<nnex_value> value_of_numbers(PyObject* object, nnex_dtype dtype) {
   if (dtype == NNEX_NONE) dtype = natural_type(n);
   if (dtype == NNEX_STR) {
     std::vector<std::string> texts;
-    for (PyObject* o : n.elements) {
+    for (const Ref& element : n.elements) {
+      PyObject* const o = element.get();
       if (!PyBytes_Check(o)) {
         texts.push_back(text_of(o));
         continue;
@@ -369,7 +374,7 @@ Owned<nnex_value> value_of_numbers(PyObject* object, nnex_dtype dtype) {
   auto value = made<nnex_value>(
       [&](nnex_value** out) { return nnex_tensor_make(dtype, n.extents.size(), n.extents.data(), out); });
   auto* const data = static_cast<std::byte*>(nnex_tensor_mutable_data(value.get()));
-  for (size_t i = 0; i < n.elements.size(); ++i) store(data, dtype, i, n.elements[i]);
+  for (size_t i = 0; i < n.elements.size(); ++i) store(data, dtype, i, n.elements[i].get());
   return value;
 }
 
@@ -384,10 +389,13 @@ struct Items {
 };
 
 Owned<nnex_value> map_of(PyObject* dict) {
-  const Ref keys = need(PyMapping_Keys(dict)), values = need(PyMapping_Values(dict));
-  const Owned<nnex_value> names = value_of_numbers(keys.get(), NNEX_NONE);
+  const Ref keys = need(PyList_New(0));
   Items items;
-  each(values.get(), [&](PyObject* value) { items.add(value_of(value, nullptr)); });
+  each_pair(dict, [&](PyObject* key, PyObject* value) {
+    need(PyList_Append(keys.get(), key));
+    items.add(value_of(value, nullptr));
+  });
+  const Owned<nnex_value> names = value_of_numbers(keys.get(), NNEX_NONE);
   return made<nnex_value>(
       [&](nnex_value** out) { return nnex_map_make(names.get(), items.all.data(), items.all.size(), out); });
 }

@@ -12,7 +12,8 @@ using MlValue = Owned<nnex_ml_value>;
 /// The bytes of an array, as they lie.
 class Bytes {
  public:
-  explicit Bytes(PyObject* object) : value_(value_of(object, nullptr)) {
+  explicit Bytes(PyObject* object)
+      : value_(value_of(PyBytes_Check(object) ? need(PyMemoryView_FromObject(object)).get() : object, nullptr)) {
     if (nnex_value_kind(value_.get()) != NNEX_TENSOR || nnex_tensor_dtype(value_.get()) == NNEX_STR)
       raise(PyExc_TypeError, "found " + type_name(object) + "; needed an array of numbers");
   }
@@ -78,12 +79,10 @@ MlValue Arguments::value(PyObject* object) {
   };
   if (PyDict_Check(object)) {
     std::vector<std::string> keys;
-    Py_ssize_t at = 0;
-    PyObject *key = nullptr, *item = nullptr;
-    while (PyDict_Next(object, &at, &key, &item)) {
+    each_pair(object, [&](PyObject* key, PyObject* item) {
       keys.push_back(text_of(key));
       add_item(item);
-    }
+    });
     const auto names = pointers(keys);
     return made_it(nnex_ml_value_dictionary(names.data(), items.data(), names.size()));
   }

@@ -369,7 +369,7 @@ class Tools(unittest.TestCase):
             nnex.convert(SHAPES / "model.onnx", path, symbols={"N": 1})
             same = nnex.compare(SHAPES / "model.onnx", path, x)
             self.assertTrue(same)
-            self.assertEqual((same.outputs[0].a, same.outputs[0].count), ("probabilities", 8))
+            self.assertEqual((same.outputs[0].a, same.outputs[0].elements), ("probabilities", 8))
             with self.assertRaisesRegex(nnex.Error, "shapes.nnef.tgz"):
                 nnex.convert(SHAPES / "model.onnx", path, symbols={"N": 1})
             nnex.convert(SHAPES / "model.onnx", path, symbols={"N": 1}, overwrite=True)
@@ -575,6 +575,29 @@ class OnnxRuntime(unittest.TestCase):
             finally:
                 os.chdir(here)
         self.assertTrue(any(event["args"]["op_name"] == "softmax" for event in events))
+
+
+class Stubs(unittest.TestCase):
+    def test_they_name_what_there_is(self):
+        import ast
+
+        stubs = ast.parse((ROOT / "bindings/python/nnex/_nnex.pyi").read_text("utf-8"))
+        for of in (node for node in stubs.body if isinstance(node, ast.ClassDef)):
+            told = {getattr(node, "name", None) or node.target.id for node in of.body}
+            there = {name for name in vars(getattr(nnex._nnex, of.name)) if not name.startswith("__")}
+            self.assertEqual({name for name in told if not name.startswith("__")}, there, of.name)
+            for name in told:
+                self.assertTrue(hasattr(getattr(nnex._nnex, of.name), name), f"{of.name}.{name}")
+
+    def test_everything_public_is_documented(self):
+        for name in nnex.__all__:
+            thing = getattr(nnex, name)
+            if isinstance(thing, str):
+                continue
+            self.assertTrue(thing.__doc__, name)
+            for method in vars(thing) if isinstance(thing, type) else ():
+                if not method.startswith("_") and callable(getattr(thing, method)):
+                    self.assertTrue(getattr(thing, method).__doc__, f"{name}.{method}")
 
 
 class Lifetimes(unittest.TestCase):
