@@ -472,8 +472,16 @@ Owned<nnex_value> value_of(PyObject* object, const nnex_port* port) {
     }
     if (auto value = value_of_buffer(bits.get(), dtype)) return value;
   }
-  if (PyObject_HasAttrString(object, "__dlpack__")) return value_of_dlpack(object);
-  if (PyObject_HasAttrString(object, "__array__")) {
+  const bool makes_array = numpy() && PyObject_HasAttrString(object, "__array__");
+  if (PyObject_HasAttrString(object, "__dlpack__")) {
+    try {
+      return value_of_dlpack(object);
+    } catch (const Raised&) {  // rows apart, a type that DLPack lacks
+      if (!makes_array) throw;
+      PyErr_Clear();
+    }
+  }
+  if (makes_array) {
     const Ref array = need(PyObject_CallMethod(object, "__array__", nullptr));
     if (auto value = value_of_buffer(array.get(), NNEX_NONE)) return value;
   }

@@ -133,6 +133,14 @@ class Values(unittest.TestCase):
         value = nnex.Value(Other())
         self.assertEqual(value.tolist(), array.tolist())
         np.testing.assert_array_equal(np.from_dlpack(value), array)
+        class Torn(Other):  # as a turned tensor of PyTorch's is
+            def __dlpack__(self, **_):
+                return array.T.__dlpack__()
+
+        with self.assertRaisesRegex(nnex.Unsupported, "stride"):
+            nnex.Value(Torn())
+        Torn.__array__ = lambda self: array.T
+        np.testing.assert_array_equal(nnex.Value(Torn()).python(), array.T)
         unread = value.__dlpack__()
         del unread, value
         gc.collect()
