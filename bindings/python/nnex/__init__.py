@@ -6,8 +6,8 @@
     y = model(x)                          # its output; a tuple of several
     outputs = model.run({"input": x})     # a dict by names
 
-A source of a model is a path (a file, a folder, an archive), the bytes of a file, or a mapping from names of files to
-their bytes.
+A source of a model is a path (a file, a folder, an archive), the bytes of a file, a file that is open, an onnx.ModelProto,
+or a mapping from names of files to their bytes.
 """
 
 from typing import Dict, List

@@ -72,6 +72,13 @@ Owned<nnex_source> source_of(PyObject* object) {
     return Owned<nnex_source>(out);
   }
   if (PyMapping_Check(object) && PyObject_HasAttrString(object, "keys")) return source_of_mapping(object);
+  for (const char* const bytes : {"SerializeToString", "read"})  // onnx.ModelProto; a file that is open
+    if (PyObject_HasAttrString(object, bytes)) {
+      const Ref made_bytes = need(PyObject_CallMethod(object, bytes, nullptr));
+      if (!PyBytes_Check(made_bytes.get()))
+        raise(PyExc_TypeError, "found " + type_name(made_bytes.get()) + " of " + bytes + "(); needed bytes");
+      return source_of(made_bytes.get());
+    }
   raise(PyExc_TypeError, "found " + type_name(object) +
                              "; needed a path, the bytes of a model, or a mapping from names of files to their bytes");
 }

@@ -201,6 +201,16 @@ class Models(unittest.TestCase):
         answer = nnex.load(path)(x)
         for source in (str(path), path, path.read_bytes(), bytearray(path.read_bytes()), memoryview(path.read_bytes()), {"m.onnx": path.read_bytes()}, nnex.load_graph(path)):
             np.testing.assert_array_equal(nnex.load(source)(x), answer)
+        with path.open("rb") as file:
+            np.testing.assert_array_equal(nnex.load(file)(x), answer)
+        with path.open("r", encoding="latin-1") as file, self.assertRaisesRegex(TypeError, "needed bytes"):
+            nnex.load(file)
+
+        class Proto:
+            def SerializeToString(self):
+                return path.read_bytes()
+
+        np.testing.assert_array_equal(nnex.load(Proto())(x), answer)
         nnef = nnex.convert_to_bytes(path, "nnef", symbols={"N": 1})
         self.assertIn("graph.nnef", nnef)
         np.testing.assert_allclose(nnex.load(nnef)(x), answer, rtol=1e-5)
