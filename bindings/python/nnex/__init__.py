@@ -12,7 +12,10 @@ or a mapping from names of files to their bytes.
 
 from typing import Dict, List
 
-from . import _nnex
+try:
+    from . import _nnex
+except ImportError as error:
+    raise ImportError(f"nnex's module cannot be loaded: {error} (in a checkout bindings/python/build makes it, for CPython 3.11 and later)") from error
 from ._errors import Cancelled, Error, Fault, InternalError, InvalidArgument, InvalidModel, LimitReached, Unreadable, Unsupported
 from ._nnex import Graph, Model as _Model, Session, Value
 from ._types import Block, Compared, Comparison, CustomOp, Finding, Inspection, Node, NodeTime, Port, Quantized, QuantizedLayer, QuantizedOutput, Report, Severity
@@ -49,6 +52,10 @@ class Model(_Model):
     def graph(self) -> Graph:
         """What the model runs: its graph after the passes."""
         return _nnex.graph_load(self, {})
+
+    def __repr__(self):
+        ports = lambda some: ", ".join(f"{port.name}: {port.type}" for port in some)
+        return f"<nnex.Model ({ports(self.inputs)}) -> ({ports(self.outputs)})>"
 
 
 def usable_threads() -> int:

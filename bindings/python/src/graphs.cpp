@@ -270,7 +270,24 @@ PyGetSetDef properties[] = {
     {"functions", names_of<nnex_graph_function>, nullptr, "Functions that the model defines.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
+/// "<nnex.Graph of 21 nodes: (picture) -> (probabilities)>".
+PyObject* repr(PyObject* self) {
+  return guarded([&] {
+    const nnex_graph* const g = graph_of(self);
+    const auto names = [](size_t count, auto port) {
+      std::string out;
+      for (size_t i = 0; i < count; ++i) out += (i ? ", " : "") + std::string(nnex_port_name(port(i)));
+      return out;
+    };
+    const std::string in = names(nnex_graph_inputs(g), [&](size_t i) { return nnex_graph_input(g, i); });
+    const std::string out = names(nnex_graph_outputs(g), [&](size_t i) { return nnex_graph_output(g, i); });
+    const std::string nodes = std::to_string(nnex_graph_nodes(g));
+    return text(("<nnex.Graph of " + nodes + " nodes: (" + in + ") -> (" + out + ")>").c_str()).release();
+  });
+}
+
 PyType_Slot slots[] = {
+    {Py_tp_repr, reinterpret_cast<void*>(repr)},
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc<nnex_graph>)},
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},

@@ -173,6 +173,11 @@ class Models(unittest.TestCase):
         self.assertEqual(nnex.load(SHAPES / "model.onnx", symbols={"N": 2}).inputs[0].shape, (2, 3, 32, 32))
         self.assertEqual(nnex.load(SHAPES / "model.onnx", shapes={"picture": (1, 3, 32, 32)}).outputs[0].shape, (1, 8))
 
+    def test_how_they_show_themselves(self):
+        self.assertEqual(repr(nnex.load(SHAPES / "model.onnx")), "<nnex.Model (picture: f32[N,3,32,32]) -> (probabilities: f32[N,8])>")
+        self.assertEqual(repr(nnex.load_graph(SHAPES / "model.onnx")), "<nnex.Graph of 21 nodes: (picture) -> (probabilities)>")
+        self.assertEqual(repr(nnex.Value([[1.5]])), "<nnex.Value f32[1,1]>")
+
     def test_stored_answers(self):
         model = nnex.load(SHAPES / "model.onnx")
         for folder in sorted(SHAPES.glob("test_data_set_*")):
