@@ -16,7 +16,8 @@ try:
     from . import _nnex
 except ImportError as error:
     raise ImportError(f"nnex's module cannot be loaded: {error} (in a checkout bindings/python/build makes it, for CPython 3.11 and later)") from error
-from ._errors import Cancelled, Error, Fault, InternalError, InvalidArgument, InvalidModel, LimitReached, Unreadable, Unsupported
+from ._errors import (Cancelled, Error, Fault, InternalError, InvalidArgument, InvalidModel, LimitReached, NotFound, TimedOut, Unreadable,
+                      Unsupported)
 from ._nnex import Graph, Model as _Model, Session, Value
 from ._types import Block, Compared, Comparison, CustomOp, Finding, Inspection, Node, NodeTime, Port, Quantized, QuantizedLayer, QuantizedOutput, Report, Severity
 
@@ -24,8 +25,8 @@ __version__, isa, _threads = _nnex.environment()
 
 __all__ = [
     "Block", "Cancelled", "Compared", "Comparison", "CustomOp", "Error", "Fault", "Finding", "Graph", "Inspection", "InternalError",
-    "InvalidArgument", "InvalidModel", "LimitReached", "Model", "Node", "NodeTime", "Port", "Quantized", "QuantizedLayer", "QuantizedOutput",
-    "Report", "Session", "Severity", "Unreadable", "Unsupported", "Value", "check", "compare", "convert", "convert_to_bytes", "has", "inspect",
+    "InvalidArgument", "InvalidModel", "LimitReached", "Model", "Node", "NodeTime", "NotFound", "Port", "Quantized", "QuantizedLayer", "QuantizedOutput",
+    "Report", "Session", "Severity", "TimedOut", "Unreadable", "Unsupported", "Value", "check", "compare", "convert", "convert_to_bytes", "has", "inspect",
     "isa", "load", "load_graph", "parse_graph", "quantize", "read_value", "usable_threads", "view", "write_value",
 ]
 
@@ -69,6 +70,14 @@ def has(feature: str) -> bool:
 
 
 def _options(symbols=None, shapes=None, carry=None, custom_ops=None, **settings):
+    if isinstance(carry, (list, tuple)):
+        carry = dict(carry)
+    for name, given, plain in (("symbols", symbols, ()), ("shapes", shapes, ()), ("carry", carry, bool)):
+        if given is not None and not isinstance(given, plain) and not hasattr(given, "items"):
+            raise TypeError(f"{name}: found {type(given).__name__}; needed a dict")
+    custom_ops = [custom_ops] if isinstance(custom_ops, CustomOp) else None if custom_ops is None else list(custom_ops)
+    if any(not isinstance(op, CustomOp) for op in custom_ops or ()):
+        raise TypeError("custom_ops: found something else; needed CustomOp objects")
     return {"symbols": symbols, "shapes": shapes, "carry": carry, "custom_ops": custom_ops, "settings": settings}
 
 
@@ -78,7 +87,7 @@ def load(source, *, threads=0, seed=0, symbols=None, shapes=None, carry=None, cu
     threads: of a run; 0: all this process may use. seed: of random operators without one of their own.
     symbols: numbers of symbolic extents, {"N": 1}. shapes: other shapes of inputs, {"x": (1, 3, 224, 224)}.
     carry: outputs that become inputs of a session's next run, {"present.0.key": "past_key_values.0.key"}; True: all that
-    look so. custom_ops: CustomOp objects.
+    look so. They are states of sessions then, and no outputs and inputs any more. custom_ops: CustomOp objects.
     settings: cache (a folder that keeps compiled models), memory_limit (bytes), exact, portable, optimize, isa,
     external_folder, map, archive_ratio, archive_limit, dialect, weight_seed, expand_compounds, cvm_answers.
     """
@@ -176,12 +185,15 @@ def quantize(source, samples=None, *, to="onnx", weights="int8", method="mse", p
     """
     graph = source if isinstance(source, Graph) else load_graph(source, **options)
     ports = graph.inputs
+    if samples is not None and not hasattr(samples, "__len__"):
+        samples = list(samples)
 
     def sample(index):
         return _in_order(ports, samples[index])
 
     made, told = _nnex.quantize(graph, 0 if samples is None else len(samples), None if samples is None else sample, {
-        "to": to, "weights": weights, "method": method, "percentile": percentile, "block": block, "keep_float": list(keep_float), "per_tensor": per_tensor,
+        "to": to, "weights": weights, "method": method, "percentile": percentile, "block": block, "keep_float": [keep_float] if isinstance(keep_float, str) else list(keep_float),
+        "per_tensor": per_tensor,
         "bias_correction": bias_correction, "equalize": equalize, "smooth": smooth, "measured": measured, "fastest": fastest, "judge": judge,
         "judge_count": judge_count, "min_sqnr_db": min_sqnr_db, "recipe": recipe, "threads": threads})
     number = lambda x: None if x != x else x

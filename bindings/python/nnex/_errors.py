@@ -1,5 +1,8 @@
 """What nnex raises: nnex.Error, and a kind of it for each code."""
 
+import errno
+import os
+
 
 class Error(Exception):
     """An error of nnex.
@@ -26,12 +29,16 @@ class Unreadable(Error, OSError):
         return str(self.args[0])
 
 
+class NotFound(Unreadable, FileNotFoundError):
+    """There is no such file."""
+
+
 class Unsupported(Error, NotImplementedError):
     """Legal, but nnex lacks it."""
 
 
 class LimitReached(Error, MemoryError):
-    """A limit on memory, size, depth, steps or time was reached."""
+    """A limit on memory, size, depth or steps was reached."""
 
 
 class Fault(Error, ArithmeticError):
@@ -42,6 +49,13 @@ class Cancelled(Error):
     """A run was asked to stop."""
 
 
+class TimedOut(Cancelled, TimeoutError):
+    """A run took longer than its `timeout`."""
+
+    def __str__(self):
+        return str(self.args[0])
+
+
 class InternalError(Error, SystemError):
     """A mistake in nnex."""
 
@@ -50,12 +64,24 @@ class InternalError(Error, SystemError):
 _KINDS = (InvalidArgument, InvalidModel, Unreadable, Unsupported, LimitReached, Fault, Cancelled, InternalError)
 
 
-def error_of(number, code, message, where, text, name):
+# What the C interface calls otherwise.
+_WORDS = (("nnex_load_options_symbol fixes them", 'symbols={"N": 1} fixes them'), ("nnex_isa()", "nnex.isa"), ("save->format", "format"))
+
+
+def error_of(number, timed_out, code, message, where, text, name):
     kind = _KINDS[number] if 0 <= number < len(_KINDS) else Error
+    for word, ours in _WORDS:
+        message, text = message.replace(word, ours), text.replace(word, ours)
+    if kind is Unreadable and message.endswith(os.strerror(errno.ENOENT)):
+        kind = NotFound
+    elif kind is Cancelled and timed_out:
+        kind = TimedOut
     error = kind(text)
+    if isinstance(error, NotFound):
+        error.errno, error.strerror = errno.ENOENT, os.strerror(errno.ENOENT)
     error.code, error.message, error.where, error.name = code, message, where, name
     return error
 
 
-for _kind in (Error, *_KINDS):
+for _kind in (Error, NotFound, TimedOut, *_KINDS):
     _kind.__module__ = "nnex"

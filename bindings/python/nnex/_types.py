@@ -189,14 +189,16 @@ class Quantized(NamedTuple):
 
 
 class CustomOp:
-    """An operator that nnex lacks, computed by Python.
+    """An operator that nnex lacks, computed by Python (one that it has is computed by nnex).
 
     run(inputs, attribute): inputs are arrays (None: absent), attribute(name) is an attribute of the node or None; it
-    returns the output, or a tuple of several. infer(types, attribute) gives their types as texts ("f32[N,3]") from those
+    returns the output, or a tuple of several, which are copied. infer(types, attribute) gives their types as texts ("f32[N,3]") from those
     of the inputs; without it they are known when `run` has made them. It may be called from several threads. pure: equal
     inputs give equal outputs, so that nnex may compute it ahead.
     """
 
     def __init__(self, name, run, *, domain="", infer=None, since=0, until=0, pure=False):
+        if not callable(run) or not (infer is None or callable(infer)):
+            raise TypeError(f"CustomOp {name!r}: found run={run!r}, infer={infer!r}; needed functions")
         self.name, self.domain, self.run, self.infer = name, domain, run, infer
         self.since, self.until, self.pure = since, until, pure

@@ -1,4 +1,4 @@
-"""The shape of ONNX Runtime's Python API over nnex: programs change one line.
+"""The shape of what programs use of ONNX Runtime's Python API, over nnex: they change one line.
 
     import nnex.onnxruntime as onnxruntime
 
@@ -6,11 +6,14 @@ Models of every standard that nnex reads may be given, not ONNX alone. What is n
 meaning here (graph optimisation levels, arenas, other devices) is taken and does nothing.
 """
 
+import ctypes
 import enum
 import json
 import os
 import tempfile
+import threading
 import time
+import warnings
 
 from . import Value, __version__ as _nnex_version, inspect as _inspect, load as _load
 
@@ -76,6 +79,16 @@ class RunOptions:
 
     def add_run_config_entry(self, key, value):
         self._entries[key] = value
+
+    def get_run_config_entry(self, key):
+        if key not in self._entries:
+            raise RuntimeError(f"RunOptions has no configuration with the key {key!r}")
+        return self._entries[key]
+
+
+# In the order of ONNX's TensorProto.DataType.
+_ELEMENTS = ("undefined", "float32", "uint8", "int8", "uint16", "int16", "int32", "int64", "str", "bool", "float16", "float64", "uint32", "uint64", "complex64",
+             "complex128", "bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "uint4", "int4")
 
 
 class NodeArg:
@@ -148,6 +161,21 @@ class OrtValue:
     def data_type(self):
         return f"tensor({_element(self._value.dtype)})"
 
+    def element_type(self):
+        return _ELEMENTS.index(self._value.dtype)
+
+    def data_ptr(self):
+        import numpy
+
+        return numpy.asarray(memoryview(self._value)).ctypes.data
+
+    def update_inplace(self, array):
+        import numpy
+
+        if (numpy.shape(array), array.dtype) != (self._value.shape, numpy.dtype(self._value.dtype)):
+            raise ValueError(f"found {array.dtype}{list(array.shape)}; needed {self._value.dtype}{list(self._value.shape)}")
+        self._value = Value(numpy.array(array))
+
     def device_name(self):
         return "cpu"
 
@@ -168,10 +196,26 @@ class IOBinding:
     """Inputs and outputs by name for run_with_iobinding()."""
 
     def __init__(self, session):
-        self._session, self._inputs, self._names, self._outputs = session, {}, [], []
+        self._session, self._inputs, self._names, self._outputs, self._into = session, {}, [], [], {}
 
     def bind_cpu_input(self, name, array):
         self._inputs[name] = array
+
+    def bind_input(self, name, device_type, device_id, element_type, shape, buffer_ptr):
+        """Memory of the caller's, which stays there until the run has ended."""
+        import numpy
+
+        if device_type != "cpu":
+            raise ValueError(f"found the device {device_type!r}; needed 'cpu'")
+        dtype = numpy.dtype(element_type)
+        size = int(numpy.prod(shape, dtype=numpy.int64)) * dtype.itemsize
+        memory = (ctypes.c_ubyte * size).from_address(buffer_ptr) if size else b""
+        self._inputs[name] = numpy.frombuffer(memory, dtype).reshape(shape)
+
+    def bind_ortvalue_output(self, name, value):
+        """The run's output takes the place of what the value held."""
+        self._names.append(name)
+        self._into[name] = value
 
     def bind_ortvalue_input(self, name, value):
         self._inputs[name] = value
@@ -192,6 +236,7 @@ class IOBinding:
 
     def clear_binding_outputs(self):
         self._names.clear()
+        self._into.clear()
 
     def synchronize_inputs(self):
         pass
@@ -205,6 +250,9 @@ class InferenceSession:
     def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **kwargs):
         self._options = sess_options or SessionOptions()
         self._source = path_or_bytes
+        names = [provider[0] if isinstance(provider, tuple) else provider for provider in providers or [_CPU]]
+        if _CPU not in names:
+            warnings.warn(f"found the providers {names}; nnex computes as {_CPU}", UserWarning, stacklevel=2)
         self._model = _load(path_or_bytes, threads=max(0, self._options.intra_op_num_threads), symbols=self._options._symbols)
         self._inputs, self._outputs = self._model.inputs, self._model.outputs
         self._names = [port.name for port in self._outputs]
@@ -214,20 +262,31 @@ class InferenceSession:
             self._profiled.profile(True)
 
     def run(self, output_names, input_feed, run_options=None):
+        if isinstance(output_names, str) or not hasattr(input_feed, "items"):
+            raise TypeError(f"run(): found {type(output_names).__name__} and {type(input_feed).__name__}; needed a list of names (or None) and a dict of inputs")
         names = list(output_names) if output_names else None
         feed = {name: value._value if isinstance(value, OrtValue) else value for name, value in input_feed.items()}
         if self._profiled is None:
-            return list(self._model.run(feed, outputs=names).values()) if names is None or len(set(names)) == len(names) else self._repeated(names, feed)
+            made = self._model.run(feed, outputs=names)
+            return [made[name] for name in names or self._names]
         began = (time.time_ns() - self._start) // 1000
         made = self._profiled.run(feed, outputs=names)
         for place, op, kernel, start, took in self._profiled.nodes:
             self._events.append({"cat": "Node", "ph": "X", "pid": os.getpid(), "tid": 0, "name": place, "ts": began + int(start), "dur": int(took),
                                  "args": {"op_name": op, "kernel": kernel, "provider": _CPU}})
-        return list(made.values())
+        return [made[name] for name in names or self._names]
 
-    def _repeated(self, names, feed):
-        made = self._model.run(feed, outputs=list(dict.fromkeys(names)))
-        return [made[name] for name in names]
+    def run_async(self, output_names, input_feed, callback, user_data, run_options=None):
+        """Calls callback(outputs, user_data, error) on a thread of its own: error is '' or a text."""
+
+        def work():
+            try:
+                outputs, error = self.run(output_names, input_feed, run_options), ""
+            except Exception as caught:
+                outputs, error = [], str(caught) or type(caught).__name__
+            callback(outputs, user_data, error)
+
+        threading.Thread(target=work).start()
 
     def run_with_ort_values(self, output_names, input_dict_ort_values, run_options=None):
         names = list(output_names) if output_names else None
@@ -241,6 +300,8 @@ class InferenceSession:
         feed = {name: value._value if isinstance(value, OrtValue) else value for name, value in iobinding._inputs.items()}
         made = self._model.run(feed, outputs=iobinding._names or None, values=True)
         iobinding._outputs = [OrtValue(value) for value in made.values()]
+        for name, value in iobinding._into.items():
+            value._value = made[name]
 
     def get_inputs(self):
         return [NodeArg(port) for port in self._inputs]

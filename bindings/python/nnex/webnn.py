@@ -10,6 +10,7 @@ Promises are waited for. Options are dicts, or keywords: builder.conv2d(x, w, pa
 """
 
 import json
+import os
 
 from . import _nnex
 from ._nnex import MLOperand, Value
@@ -17,16 +18,30 @@ from ._nnex import MLOperand, Value
 _NUMPY = {"float32": "float32", "float16": "float16", "int64": "int64", "uint64": "uint64", "int32": "int32", "uint32": "uint32", "int8": "int8", "uint8": "uint8"}
 
 
-def create_context(options=None, *, threads=0):
+def create_context(options=None, *, threads=0, **members):
     """navigator.ml.createContext(options). threads: of one inference; 0: all this process may use."""
-    return MLContext(_nnex.ml_create_context(options, threads))
+    return MLContext(_nnex.ml_create_context({**(options or {}), **members} or None, threads))
+
+
+def _check(what, data, dtype):
+    """Refuses arrays of another type: their bytes would be read as those of this one."""
+    found = getattr(data, "dtype", None)  # a text, of a nnex.Value
+    found = getattr(found, "name", found)
+    if isinstance(found, str) and dtype in _NUMPY and found not in (dtype, "uint8", "uint16" if dtype == "float16" else None):
+        raise TypeError(f"{what}: found an array of {found}; needed {dtype}")
 
 
 class MLContext:
     """Tensors, and graphs that are dispatched in order; of create_context()."""
 
     def __init__(self, handle):
-        self._handle = handle
+        self._context, self._process = handle, os.getpid()
+
+    @property
+    def _handle(self):
+        if os.getpid() != self._process:
+            raise RuntimeError("an MLContext belongs to the process that made it: its timeline's thread is not in one that was forked")
+        return self._context
 
     def opSupportLimits(self):
         """The types and ranks of every operation's operands."""
@@ -42,6 +57,7 @@ class MLContext:
 
     def writeTensor(self, tensor, data):
         """Copies the bytes of an array now and queues the write."""
+        _check("writeTensor()", data, tensor.dataType)
         _nnex.ml_write_tensor(self._handle, tensor._handle, data)
 
     def readTensor(self, tensor, into=None):
@@ -62,9 +78,12 @@ class MLContext:
         """Beyond the specification: one inference on arrays; gives arrays by the names of the outputs."""
         tensors = {}
         for name, array in inputs.items():
-            value = array if isinstance(array, Value) else Value(array)
+            of = graph._inputs.get(name, {})
+            plain = isinstance(array, (list, tuple, int, float))
+            value = array if isinstance(array, Value) else Value(array, of.get("dataType") if plain else None)
+            _check(f"input '{name}'", value, of.get("dataType"))
             tensors[name] = self.createTensor({"dataType": value.dtype, "shape": list(value.shape), "writable": True})
-            self.writeTensor(tensors[name], value)
+            _nnex.ml_write_tensor(self._handle, tensors[name]._handle, value)
         outputs = {name: self.createTensor({**of, "readable": True}) for name, of in graph._outputs.items()}
         self.dispatch(graph, tensors, outputs)
         try:
@@ -87,21 +106,24 @@ class MLGraphBuilder:
     """Operations by their names in the specification: conv2d, matmul, lstm, ..."""
 
     def __init__(self, context):
-        self._handle = _nnex.ml_builder(context._handle)
+        self._handle, self._inputs = _nnex.ml_builder(context._handle), {}
+
+    def input(self, name, descriptor):
+        """An input of the graph: {"dataType": "float32", "shape": [2, 2]}."""
+        made = self._call("input", [name, descriptor])
+        self._inputs[name] = {"dataType": made.dataType}
+        return made
 
     def constant(self, descriptor, data=None):
         """Of a descriptor and an array of its type (or bytes), of a type and a number, or of a constant tensor."""
         if isinstance(descriptor, dict):
-            dtype = getattr(getattr(data, "dtype", None), "name", None)
-            taken = {descriptor.get("dataType"), "uint8", "uint16" if descriptor.get("dataType") == "float16" else None}
-            if dtype in _NUMPY and descriptor.get("dataType") in _NUMPY and dtype not in taken:
-                raise TypeError(f"constant(): found an array of {dtype}; needed {descriptor['dataType']}")
+            _check("constant()", data, descriptor.get("dataType"))
         return self._call("constant", [descriptor] if data is None else [descriptor, data])
 
     def build(self, outputs):
         """Compiles the graph of these operands, by names."""
         descriptors = {name: {"dataType": operand.dataType, "shape": list(operand.shape)} for name, operand in outputs.items()}
-        return MLGraph(_nnex.ml_build(self._handle, outputs), descriptors)
+        return MLGraph(_nnex.ml_build(self._handle, outputs), self._inputs, descriptors)
 
     def __getattr__(self, method):
         if method.startswith("_"):
@@ -135,8 +157,8 @@ class MLTensor:
 class MLGraph:
     """A compiled graph; of MLGraphBuilder.build()."""
 
-    def __init__(self, handle, outputs):
-        self._handle, self._outputs = handle, outputs
+    def __init__(self, handle, inputs, outputs):
+        self._handle, self._inputs, self._outputs = handle, inputs, outputs
 
     def destroy(self):
         """What was queued still runs; later dispatches are refused."""

@@ -1,5 +1,7 @@
 // Operators that Python computes.
 
+#include <cstring>
+
 #include "objects.h"
 
 namespace nnex_python {
@@ -47,7 +49,10 @@ struct CustomOp {
   static PyObject* ask(PyObject* capsule, PyObject* name) {
     return guarded([&] {
       auto* const node = static_cast<nnex_custom_node*>(PyCapsule_GetPointer(capsule, "nnex.node"));
-      if (!node) throw Raised();
+      if (!node) {
+        PyErr_Clear();
+        raise(PyExc_ValueError, "an attribute is asked for while its node is computed, and not later");
+      }
       return attribute(node, text_of(name).c_str()).release();
     });
   }
@@ -65,7 +70,9 @@ struct CustomOp {
     if (!given) PyErr_Restore(type, value, trace);
     if (!given) throw Raised();
     std::vector<Ref> outputs;
-    if (PyTuple_Check(given.get()))
+    const bool several = PyList_Check(given.get()) && nnex_custom_node_outputs(node) > 1 &&
+                         static_cast<size_t>(PyList_Size(given.get())) == nnex_custom_node_outputs(node);
+    if (several || PyTuple_Check(given.get()))
       each(given.get(), [&](PyObject* item) { outputs.push_back(Ref::of(item)); });
     else
       outputs.push_back(Ref::of(given.get()));
@@ -73,6 +80,17 @@ struct CustomOp {
       raise(PyExc_ValueError, "found " + std::to_string(outputs.size()) + " outputs; needed " +
                                   std::to_string(nnex_custom_node_outputs(node)));
     return outputs;
+  }
+
+  /// Copied, as Python may write into its array again; a nnex.Value never changes.
+  static void set_output(nnex_custom_node* node, size_t i, PyObject* object) {
+    const auto value = value_of(object);
+    const size_t bytes = nnex_tensor_bytes(value.get());
+    if (is<nnex_value>(object) || bytes == 0) return need(nnex_custom_node_set_output(node, i, value.get()));
+    void* to = nullptr;
+    need(nnex_custom_node_output(node, i, nnex_tensor_dtype(value.get()), nnex_tensor_rank(value.get()),
+                                 nnex_tensor_extents(value.get()), &to));
+    std::memcpy(to, nnex_tensor_data(value.get()), bytes);
   }
 
   static nnex_error* run(void* context, nnex_custom_node* node) {
@@ -89,8 +107,7 @@ struct CustomOp {
                                                 : Py_None));
           }
           const std::vector<Ref> outputs = call(op, node, "run", inputs.get());
-          for (size_t i = 0; i < outputs.size(); ++i)
-            need(nnex_custom_node_set_output(node, i, value_of(outputs[i].get(), nullptr).get()));
+          for (size_t i = 0; i < outputs.size(); ++i) set_output(node, i, outputs[i].get());
           return true;
         },
         false);

@@ -159,8 +159,10 @@ PyObject* edited(F edit) {
 }
 
 PyMethodDef methods[] = {
+    {"__copy__", [](PyObject* self, PyObject*) { return Py_NewRef(self); }, METH_NOARGS, "Itself: it never changes."},
+    {"__deepcopy__", [](PyObject* self, PyObject*) { return Py_NewRef(self); }, METH_O, "Itself: it never changes."},
     {"text", method(text_method), METH_VARARGS | METH_KEYWORDS,
-     "text(*, whole=False)\n--\n\nThe graph as text; whole: with all numbers, as Graph.parse reads it."},
+     "text(*, whole=False)\n--\n\nThe graph as text; whole: with all numbers, as parse_graph reads it."},
     {"extract", method(extract), METH_VARARGS | METH_KEYWORDS,
      "extract(*, inputs=None, outputs=None)\n--\n\nThe part that makes these tensors from those: without inputs, from "
      "what it needs of the graph's; without outputs, up to the graph's."},
@@ -312,7 +314,7 @@ struct Samples {
           if (!PyTuple_Check(sample.get()) || PyTuple_Size(sample.get()) != static_cast<Py_ssize_t>(count))
             raise(PyExc_ValueError, "a sample needs " + std::to_string(count) + " inputs");
           for (size_t i = 0; i < count; ++i)
-            inputs[i] = value_of(PyTuple_GetItem(sample.get(), static_cast<Py_ssize_t>(i)), nullptr).release();
+            inputs[i] = value_of(PyTuple_GetItem(sample.get(), static_cast<Py_ssize_t>(i))).release();
           return true;
         },
         false);

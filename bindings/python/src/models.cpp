@@ -1,5 +1,6 @@
 // Models and sessions.
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -52,7 +53,8 @@ struct Inputs {
                                          : PyTuple_GetItem(args, static_cast<Py_ssize_t>(i)));
       if (!object)
         refuse(std::string("input '") + nnex_port_name(port) + "' is missing; it takes " + nnex_port_type(port));
-      owned.push_back(value_of(object.get(), port));
+      owned.push_back(named(std::string("input '") + nnex_port_name(port) + "'",
+                            [&] { return value_of(object.get(), Wanted(port)); }));
       all.push_back(owned.back().get());
     }
   }
@@ -129,6 +131,7 @@ Ref run(const nnex_model* model, Runner& runner, PyObject* args, PyObject* kwarg
   }
   std::vector<nnex_value*> raw(count);
   nnex_error* error = nullptr;
+  bool timed_out = false;
   {
     constexpr auto kLong = std::chrono::milliseconds(20);
     const Interruptible watch(keywords.timeout, runner.last > kLong);
@@ -138,13 +141,18 @@ Ref run(const nnex_model* model, Runner& runner, PyObject* args, PyObject* kwarg
                               watch.options());
     });
     runner.last = std::chrono::steady_clock::now() - began;
+    timed_out = watch.timed_out();
   }
   std::vector<Owned<nnex_value>> outputs;
   for (nnex_value* value : raw) outputs.emplace_back(value);
-  need(error);
+  if (error) raise(error, timed_out && nnex_error_code(error) == NNEX_CANCELLED);
   if (bare && wanted.size() == 1) return keywords.python(std::move(outputs[wanted[0]]));
   std::vector<Ref> made;
-  for (const size_t i : wanted) made.push_back(outputs[i] ? keywords.python(std::move(outputs[i])) : Ref::of(Py_None));
+  for (size_t n = 0; n < wanted.size(); ++n) {
+    const auto twin = std::find(wanted.begin(), wanted.begin() + static_cast<ptrdiff_t>(n), wanted[n]) - wanted.begin();
+    made.push_back(static_cast<size_t>(twin) < n ? Ref::of(made[static_cast<size_t>(twin)].get())
+                                                 : keywords.python(std::move(outputs[wanted[n]])));
+  }
   if (!bare) {
     Ref dict = need(PyDict_New());
     for (size_t i = 0; i < wanted.size(); ++i)
@@ -169,6 +177,8 @@ Ref run_model(PyObject* self, PyObject* args, PyObject* kwargs, bool bare) {
   }
   const auto give_back = [&] { object.idle->push_back(std::move(runner)); };
   try {
+    // A model never changes: each of its runs begins as the first.
+    if (nnex_model_states(object.handle) > 0) need(nnex_session_reset_states(runner->session.get()));
     Ref out = run(object.handle, *runner, args, kwargs, bare);
     give_back();
     return out;
@@ -283,6 +293,8 @@ PyObject* read_input(PyObject* self, PyObject* args) {
 }
 
 PyMethodDef model_methods[] = {
+    {"__copy__", [](PyObject* self, PyObject*) { return Py_NewRef(self); }, METH_NOARGS, "Itself: it never changes."},
+    {"__deepcopy__", [](PyObject* self, PyObject*) { return Py_NewRef(self); }, METH_O, "Itself: it never changes."},
     {"run", method([](PyObject* self, PyObject* args, PyObject* kwargs) -> PyObject* {
        return guarded([&] { return run_model(self, args, kwargs, false).release(); });
      }),
@@ -373,8 +385,13 @@ PyMethodDef session_methods[] = {
        return guarded([&] {
          PyObject *name = nullptr, *value = nullptr;
          if (!PyArg_ParseTuple(args, "OO:set_state", &name, &value)) throw Raised();
+         const std::string label = text_of(name);
+         const nnex_model* const model = model_of(session_of(self).model);
+         Wanted wanted;
+         for (size_t i = 0; i < nnex_model_states(model); ++i)
+           if (label == nnex_port_name(nnex_model_state(model, i))) wanted = Wanted(nnex_model_state(model, i));
          return none_after(
-             nnex_session_set_state(session_of(self).handle, text_of(name).c_str(), value_of(value, nullptr).get()));
+             nnex_session_set_state(session_of(self).handle, label.c_str(), value_of(value, wanted).get()));
        });
      },
      METH_VARARGS, "set_state(label, value)\n--\n\nGives a state other content."},

@@ -1,5 +1,7 @@
 #include "objects.h"
 
+#include <unistd.h>
+
 #include <csignal>
 #include <cstring>
 
@@ -19,6 +21,13 @@ unsigned long main_thread() {
     return found;
   }();
   return ident;
+}
+
+/// Whether SIGINT does what it does in every program of Python that says nothing else.
+bool raises_interrupt() {
+  const Ref module = need(PyImport_ImportModule("signal"));
+  const Ref handler = need(PyObject_CallMethod(module.get(), "getsignal", "i", SIGINT));
+  return handler.get() == need(PyObject_GetAttrString(module.get(), "default_int_handler")).get();
 }
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -53,7 +62,7 @@ Interruptible::Interruptible(double timeout, bool long_enough) {
   constexpr double kLongest = 9e9;  // of int64 nanoseconds
   options_.timeout_ns = static_cast<int64_t>((timeout < kLongest ? timeout : kLongest) * 1e9);
   if (timeout > 0 && options_.timeout_ns == 0) options_.timeout_ns = 1;
-  if (!long_enough || PyThread_get_thread_ident() != main_thread()) return;
+  if (!long_enough || PyThread_get_thread_ident() != main_thread() || !raises_interrupt()) return;
   struct sigaction now;
   if (sigaction(SIGINT, nullptr, &now) != 0 ||
       (!(now.sa_flags & SA_SIGINFO) && (now.sa_handler == SIG_IGN || now.sa_handler == SIG_DFL)))
@@ -64,19 +73,44 @@ Interruptible::Interruptible(double timeout, bool long_enough) {
 
 Interruptible::~Interruptible() = default;
 
+bool Interruptible::timed_out() const { return options_.timeout_ns > 0 && !(handler_ && interrupted); }
+
+Stay::~Stay() {
+  while (!over_) pause();
+}
+
+void lock(PyThreadState* state) {
+  Stay stay;
+  PyEval_RestoreThread(state);
+  stay.over();
+}
+PyGILState_STATE lock() {
+  Stay stay;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  stay.over();
+  return state;
+}
+
+void forget_cause() { Py_CLEAR(cause); }
+
 void raise(PyObject* type, const std::string& text) {
   PyErr_SetString(type, text.c_str());
   throw Raised();
 }
 
-void raise(nnex_error* error) {
+void raise(nnex_error* error, bool timed_out) {
   const std::unique_ptr<nnex_error, void (*)(nnex_error*)> owned(error, nnex_error_free);
   Ref why(std::exchange(cause, nullptr));
+  if (why && !PyObject_TypeCheck(why.get(), reinterpret_cast<PyTypeObject*>(PyExc_Exception))) {
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(why.get())), why.get());
+    throw Raised();
+  }
   if (nnex_error_code(error) == NNEX_CANCELLED) need(PyErr_CheckSignals());  // KeyboardInterrupt, if that was it
   const Ref errors = need(PyImport_ImportModule("nnex._errors"));
-  const Ref made = need(PyObject_CallMethod(
-      errors.get(), "error_of", "isssss", static_cast<int>(nnex_error_code(error)), nnex_error_code_name(error),
-      nnex_error_message(error), nnex_error_where(error), nnex_error_text(error), nnex_error_webnn_name(error)));
+  const Ref made =
+      need(PyObject_CallMethod(errors.get(), "error_of", "iisssss", static_cast<int>(nnex_error_code(error)),
+                               timed_out ? 1 : 0, nnex_error_code_name(error), nnex_error_message(error),
+                               nnex_error_where(error), nnex_error_text(error), nnex_error_webnn_name(error)));
   if (why) PyException_SetCause(made.get(), why.release());
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.get())), made.get());
   throw Raised();
@@ -114,6 +148,22 @@ Ref text(const char* utf8) {
 std::string type_name(PyObject* object) {
   const Ref name = need(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__name__"));
   return text_of(name.get());
+}
+
+void name_error(const std::string& name) {
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  if (type == PyExc_TypeError || type == PyExc_ValueError || type == PyExc_OverflowError) {
+    const Ref said(value ? PyObject_Str(value) : nullptr);
+    const char* const words = said ? PyUnicode_AsUTF8AndSize(said.get(), nullptr) : nullptr;
+    PyErr_Clear();
+    PyErr_SetString(type, (name + ": " + (words ? words : "")).c_str());
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return;
+  }
+  PyErr_Restore(type, value, trace);
 }
 
 std::string text_of(PyObject* object) {

@@ -27,7 +27,9 @@ class Ref {
     std::swap(object_, other.object_);
     return *this;
   }
-  ~Ref() { Py_XDECREF(object_); }
+  ~Ref() {
+    if (object_ && Py_IsInitialized()) Py_DECREF(object_);  // not while the interpreter ends (Stay)
+  }
   PyObject* get() const { return object_; }
   PyObject* release() { return std::exchange(object_, nullptr); }
   explicit operator bool() const { return object_ != nullptr; }
@@ -50,39 +52,65 @@ inline void need(int result) {
 
 /// Sets Python's exception and throws.
 [[noreturn]] void raise(PyObject* type, const std::string& text);
-/// nnex's error as Python's (nnex.Error and its kinds), with what a callback of Python raised as its cause.
-[[noreturn]] void raise(nnex_error* error);
+/// nnex's error as Python's (nnex.Error and its kinds), with what a callback of Python raised as its cause; what is no
+/// Exception there (KeyboardInterrupt) is raised itself. timed_out: a run was cancelled by its own time limit.
+[[noreturn]] void raise(nnex_error* error, bool timed_out = false);
 inline void need(nnex_error* error) {
   if (error) raise(error);
 }
 /// What a callback raised, as an error of nnex; the exception is kept as the cause of what is raised at last.
 nnex_error* error_of_callback(nnex_code code, const char* where);
 
+/// Where the interpreter ends, CPython ends other threads by unwinding their stacks as soon as they want its lock. C++
+/// and Python's objects do not survive that: a thread that meets one of these waits until the process is gone.
+class Stay {
+ public:
+  Stay() = default;
+  ~Stay();
+  Stay(const Stay&) = delete;
+  Stay& operator=(const Stay&) = delete;
+  void over() { over_ = true; }
+
+ private:
+  bool over_ = false;
+};
+
 /// The body of everything that Python calls; `failed` is what it gives with an exception set.
 template <class F, class R = PyObject*>
-R guarded(F body, R failed = nullptr) noexcept {
+R guarded(F body, R failed = nullptr) {
+  Stay stay;
+  R result = failed;
   try {
-    return body();
+    result = body();
   } catch (const Raised&) {
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   }
-  return failed;
+  stay.over();
+  return result;
 }
+
+/// Forgets what callbacks raised: what is raised from now on has other causes.
+void forget_cause();
+
+/// Takes Python's lock (Stay).
+void lock(PyThreadState* state);
+PyGILState_STATE lock();
 
 /// Calls nnex while other threads may run Python.
 template <class F>
-auto unlocked(F call) noexcept {
+auto unlocked(F call) {
+  forget_cause();
   PyThreadState* const state = PyEval_SaveThread();
   auto result = call();
-  PyEval_RestoreThread(state);
+  lock(state);
   return result;
 }
 
 /// In callbacks, which come on any thread.
 class Locked {
  public:
-  Locked() : state_(PyGILState_Ensure()) {}
+  Locked() : state_(lock()) {}
   ~Locked() { PyGILState_Release(state_); }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
@@ -91,8 +119,8 @@ class Locked {
   PyGILState_STATE state_;
 };
 
-/// Called during a long call, on a thread of nnex: whether Ctrl-C asks it to end. Without its main thread waiting in
-/// nnex, Python looks after signals itself, and this does nothing.
+/// Lets Ctrl-C end a long call: where the main thread waits in nnex, and Python's own handler would raise
+/// KeyboardInterrupt. Elsewhere Python looks after signals, and handlers of the program's run when the call has ended.
 class Interruptible {
  public:
   explicit Interruptible(double timeout = 0, bool long_enough = true);
@@ -100,6 +128,8 @@ class Interruptible {
   Interruptible(const Interruptible&) = delete;
   Interruptible& operator=(const Interruptible&) = delete;
   const nnex_run_options* options() const { return &options_; }
+  /// Whether it was not Ctrl-C that ended a call which was cancelled.
+  bool timed_out() const;
 
  private:
   nnex_run_options options_ = {sizeof(nnex_run_options), 0, nullptr, nullptr};
@@ -191,6 +221,18 @@ Ref text(const char* utf8);               ///< None for NULL.
 std::string text_of(PyObject* object);    ///< Of str; TypeError for others.
 std::string path_of(PyObject* object);    ///< Of str, bytes and path-like objects.
 std::string type_name(PyObject* object);  ///< "list": for messages.
+/// Puts the name before the text of a TypeError, ValueError or OverflowError that is set.
+void name_error(const std::string& name);
+/// Calls body; what it raises about a value names it: "input 'x': found ...".
+template <class F>
+auto named(const std::string& name, F body) {
+  try {
+    return body();
+  } catch (const Raised&) {
+    name_error(name);
+    throw;
+  }
+}
 /// dict[key] = value.
 void set(PyObject* dict, const char* key, Ref value);
 /// dict[key], or null where there is none or it is None.
@@ -227,8 +269,18 @@ PyObject* numpy();
 /// "float32", as NumPy and ml_dtypes call them.
 const char* numpy_name(nnex_dtype dtype);
 nnex_dtype dtype_of(PyObject* name);
-/// An object as a value: what an input of this port takes, where there is one (numbers without a type get its).
-Owned<nnex_value> value_of(PyObject* object, const nnex_port* port);
+/// What a value is for: numbers without a type get its.
+struct Wanted {
+  nnex_dtype dtype = NNEX_NONE;
+  std::string type;  ///< "sequence(f32[2])"; "": not known.
+
+  Wanted() = default;
+  explicit Wanted(const nnex_port* port);
+  explicit Wanted(std::string text);
+  Wanted inside() const;  ///< Of a sequence, an optional, a map what it holds.
+};
+/// An object as a value.
+Owned<nnex_value> value_of(PyObject* object, const Wanted& wanted = {});
 /// A value as Python has it: arrays of NumPy's where it is there, lists, dicts.
 Ref python_of(Owned<nnex_value> value);
 /// A nnex.Port.

@@ -57,6 +57,13 @@ std::string setting_of(PyObject* value) {
 }  // namespace
 
 Owned<nnex_source> source_of(PyObject* object) {
+  if (is<nnex_graph>(object)) {  // as ONNX, whose names it keeps
+    nnex_save_options save = {};
+    save.size = sizeof save, save.format = "onnx", save.custom = true;
+    const auto files = made<nnex_files>(
+        [&](nnex_files** out) { return nnex_graph_save_to_memory(handle_of<nnex_graph>(object), &save, out); });
+    return made<nnex_source>([&](nnex_source** out) { return nnex_source_files(files.get(), "the graph", out); });
+  }
   if (PyUnicode_Check(object) || PyObject_HasAttrString(object, "__fspath__")) {
     const std::string path = path_of(object);
     return made<nnex_source>([&](nnex_source** out) { return nnex_source_path(path.c_str(), out); });
@@ -80,7 +87,8 @@ Owned<nnex_source> source_of(PyObject* object) {
       return source_of(made_bytes.get());
     }
   raise(PyExc_TypeError, "found " + type_name(object) +
-                             "; needed a path, the bytes of a model, or a mapping from names of files to their bytes");
+                             "; needed a path, the bytes of a model, an open file, an onnx.ModelProto, a nnex.Graph, "
+                             "or a mapping from names of files to their bytes");
 }
 
 Owned<nnex_load_options> load_options_of(PyObject* dict, const nnex_source* source) {

@@ -186,7 +186,7 @@ PyObject* compare(PyObject*, PyObject* args) {
     std::vector<nnex_value*> in, others;
     std::vector<std::string> names;
     each(inputs, [&](PyObject* pair) {  // (array, the type of a's input as its Port has it)
-      owned.push_back(value_of(pair, nullptr));
+      owned.push_back(value_of(pair));
       in.push_back(owned.back().get());
     });
     Owned<nnex_source> from_b;
@@ -194,7 +194,7 @@ PyObject* compare(PyObject*, PyObject* args) {
     if (tensors) {
       each_pair(b, [&](PyObject* name, PyObject* tensor) {
         names.push_back(text_of(name));
-        owned.push_back(value_of(tensor, nullptr));
+        owned.push_back(value_of(tensor));
         others.push_back(owned.back().get());
       });
     } else {
@@ -261,7 +261,7 @@ PyObject* write_value(PyObject*, PyObject* args) {
     PyObject *value = nullptr, *path = nullptr, *name = nullptr;
     int overwrite = 0;
     if (!PyArg_ParseTuple(args, "OOOp", &value, &path, &name, &overwrite)) throw Raised();
-    const auto tensor = value_of(value, nullptr);
+    const auto tensor = value_of(value);
     const std::string to = path_of(path), called = name == Py_None ? "" : text_of(name);
     need(unlocked([&] {
       return nnex_tensor_write(tensor.get(), to.c_str(), name == Py_None ? nullptr : called.c_str(), overwrite != 0);

@@ -207,6 +207,7 @@ Owned<nnex_value> value_of_buffer(PyObject* object, nnex_dtype as) {
     }
   }
   const nnex_dtype dtype = as != NNEX_NONE ? as : type_of_format(from->buffer.format, from->buffer.itemsize);
+  if (nnex_dtype_bits(dtype) != 8 * from->buffer.itemsize) return nullptr;
   return dtype == NNEX_NONE ? nullptr : borrow(std::move(from), dtype);
 }
 
@@ -351,8 +352,14 @@ void store(std::byte* data, nnex_dtype dtype, size_t i, PyObject* o) {
   }
 }
 
-Owned<nnex_value> value_of_numbers(PyObject* object, nnex_dtype dtype) {
-  const Nested n(object);
+/// `array`: whose elements they are, where there is one: it knows its extents where some are 0.
+Owned<nnex_value> value_of_numbers(PyObject* object, nnex_dtype dtype, PyObject* array = nullptr) {
+  Nested n(object);
+  if (array && n.elements.empty()) {
+    n.extents.clear();
+    each(need(PyObject_GetAttrString(array, "shape")).get(),
+         [&](PyObject* extent) { n.extents.push_back(integer_of(extent)); });
+  }
   if (dtype == NNEX_NONE) dtype = natural_type(n);
   if (dtype == NNEX_STR) {
     std::vector<std::string> texts;
@@ -388,12 +395,26 @@ struct Items {
   }
 };
 
-Owned<nnex_value> map_of(PyObject* dict) {
+/// The first element of lists in each other; null: one is empty.
+PyObject* first_leaf(PyObject* object) {
+  for (int depth = 0; object && is_list(object) && depth < 64; ++depth)
+    object = list_size(object) > 0 ? list_item(object, 0) : nullptr;
+  return object;
+}
+/// Whether it has axes, as arrays of any library have.
+bool is_array(PyObject* object) {
+  if (!object || is<nnex_value>(object)) return false;
+  const Ref shape(PyObject_GetAttrString(object, "shape"));
+  PyErr_Clear();
+  return shape && PyTuple_Check(shape.get()) && PyTuple_Size(shape.get()) > 0;
+}
+
+Owned<nnex_value> map_of(PyObject* dict, const Wanted& wanted) {
   const Ref keys = need(PyList_New(0));
   Items items;
   each_pair(dict, [&](PyObject* key, PyObject* value) {
     need(PyList_Append(keys.get(), key));
-    items.add(value_of(value, nullptr));
+    items.add(value_of(value, wanted));
   });
   const Owned<nnex_value> names = value_of_numbers(keys.get(), NNEX_NONE);
   return made<nnex_value>(
@@ -429,25 +450,42 @@ nnex_dtype dtype_of(PyObject* name) {
   return dtype;
 }
 
-Owned<nnex_value> value_of(PyObject* object, const nnex_port* port) {
-  const nnex_dtype wanted = port ? nnex_port_dtype(port) : NNEX_NONE;
-  const std::string_view type = port ? nnex_port_type(port) : "";
+Wanted::Wanted(std::string text) : type(std::move(text)) {
+  const size_t end = type.find('[');
+  if (end != std::string::npos && type.find('(') > end) dtype = nnex_dtype_named(type.substr(0, end).c_str());
+}
+Wanted::Wanted(const nnex_port* port) : dtype(nnex_port_dtype(port)), type(nnex_port_type(port)) {}
+Wanted Wanted::inside() const {
+  const size_t begin = type.find('('), end = type.rfind(')');
+  if (begin == std::string::npos || end == std::string::npos) return {};
+  const size_t comma = type.starts_with("map") ? type.find(',') : std::string::npos;
+  return Wanted(type.substr(comma == std::string::npos ? begin + 1 : comma + 1,
+                            end - (comma == std::string::npos ? begin : comma) - 1));
+}
+
+Owned<nnex_value> value_of(PyObject* object, const Wanted& wanted) {
+  const std::string_view type = wanted.type;
   if (is<nnex_value>(object)) return shared(handle_of<nnex_value>(object));
   if (object == Py_None) return made<nnex_value>([](nnex_value** out) { return nnex_optional_make(nullptr, out); });
   if (type.starts_with("optional")) {
-    const Owned<nnex_value> item = value_of(object, nullptr);
+    const Owned<nnex_value> item = value_of(object, wanted.inside());
     return made<nnex_value>([&](nnex_value** out) { return nnex_optional_make(item.get(), out); });
   }
   if (is_list(object) && type.starts_with("sequence")) {
     Items items;
-    each(object, [&](PyObject* item) { items.add(value_of(item, nullptr)); });
+    each(object, [&](PyObject* item) { items.add(value_of(item, wanted.inside())); });
     return made<nnex_value>(
         [&](nnex_value** out) { return nnex_sequence_make(items.all.data(), items.all.size(), out); });
   }
-  if (PyDict_Check(object)) return map_of(object);
+  if (PyDict_Check(object)) return map_of(object, wanted.inside());
+  if (is_list(object) && is_array(first_leaf(object))) {  // rows of arrays
+    if (!numpy()) raise(PyExc_TypeError, "found a list of arrays; needed one array");
+    const Ref rows = need(PyObject_CallMethod(numpy(), "stack", "O", object));
+    return value_of(rows.get(), wanted);
+  }
   if (is_list(object) || PyUnicode_Check(object) || PyBytes_Check(object) || PyFloat_Check(object) ||
       PyLong_Check(object))
-    return value_of_numbers(object, wanted);
+    return value_of_numbers(object, wanted.dtype);
   if (PyObject_CheckBuffer(object)) {
     if (auto value = value_of_buffer(object, NNEX_NONE)) return value;
   }
@@ -459,18 +497,24 @@ Owned<nnex_value> value_of(PyObject* object, const nnex_port* port) {
     const std::string letter = text_of(kind.get());
     if (letter == "O" || letter == "U" || letter == "S") {
       const Ref list = need(PyObject_CallMethod(object, "tolist", nullptr));
-      return value_of_numbers(list.get(), letter == "O" ? wanted : NNEX_STR);
+      return value_of_numbers(list.get(), letter == "O" ? wanted.dtype : NNEX_STR, object);
+    }
+    if (letter == "i" || letter == "u" || letter == "f" || letter == "c") {  // the other order of bytes
+      const Ref order = need(PyObject_CallMethod(own_type.get(), "newbyteorder", "s", "="));
+      const Ref native = need(PyObject_CallMethod(object, "astype", "O", order.get()));
+      if (auto value = value_of_buffer(native.get(), NNEX_NONE)) return value;
     }
     const nnex_dtype dtype = dtype_of(own_type.get());
-    const Ref bits =
-        need(PyObject_CallMethod(need(PyObject_CallMethod(numpy(), "ascontiguousarray", "O", object)).get(), "view",
-                                 "s", nnex_dtype_bits(dtype) == 16 ? "uint16" : "uint8"));
     if (nnex_dtype_bits(dtype) < 8) {
-      const Ref list =
-          need(PyObject_CallMethod(need(PyObject_CallMethod(object, "astype", "s", "int64")).get(), "tolist", nullptr));
-      return value_of_numbers(list.get(), dtype);
+      const Ref whole = need(PyObject_CallMethod(object, "astype", "s", "int64"));
+      return value_of_numbers(need(PyObject_CallMethod(whole.get(), "tolist", nullptr)).get(), dtype);
     }
-    if (auto value = value_of_buffer(bits.get(), dtype)) return value;
+    if (nnex_dtype_bits(dtype) <= 16) {  // of ml_dtypes
+      const Ref together = need(PyObject_CallMethod(numpy(), "ascontiguousarray", "O", object));
+      const Ref bits =
+          need(PyObject_CallMethod(together.get(), "view", "s", nnex_dtype_bits(dtype) == 16 ? "uint16" : "uint8"));
+      if (auto value = value_of_buffer(bits.get(), dtype)) return value;
+    }
   }
   const bool makes_array = numpy() && PyObject_HasAttrString(object, "__array__");
   if (PyObject_HasAttrString(object, "__dlpack__")) {
@@ -485,7 +529,7 @@ Owned<nnex_value> value_of(PyObject* object, const nnex_port* port) {
     const Ref array = need(PyObject_CallMethod(object, "__array__", nullptr));
     if (auto value = value_of_buffer(array.get(), NNEX_NONE)) return value;
   }
-  if (PyNumber_Check(object)) return value_of_numbers(object, wanted);
+  if (PyNumber_Check(object)) return value_of_numbers(object, wanted.dtype);
   raise(PyExc_TypeError, "found " + type_name(object) + "; needed an array, numbers in lists, or a text");
 }
 
@@ -640,17 +684,19 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     PyObject *data = nullptr, *dtype = nullptr;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:Value", const_cast<char**>(names), &data, &dtype))
       throw Raised();
-    if (!dtype || dtype == Py_None) return wrap(value_of(data, nullptr), type);
+    if (!dtype || dtype == Py_None) return wrap(value_of(data), type);
     const nnex_dtype wanted = dtype_of(dtype);
     if (is_list(data) || PyNumber_Check(data) || PyUnicode_Check(data)) {
       if (!PyObject_CheckBuffer(data)) return wrap(value_of_numbers(data, wanted), type);
     }
-    auto value = value_of(data, nullptr);
+    auto value = value_of(data);
     if (nnex_tensor_dtype(value.get()) == wanted) return wrap(std::move(value), type);
     if (nnex_dtype_bits(nnex_tensor_dtype(value.get())) != nnex_dtype_bits(wanted) || nnex_dtype_bits(wanted) < 8)
       raise(PyExc_TypeError, std::string("found elements of ") + numpy_name(nnex_tensor_dtype(value.get())) +
                                  "; needed " + numpy_name(wanted) + ", or the same number of bits");
-    return wrap(value_of_buffer(data, wanted), type);  // bits of another type, as those of bfloat16 in uint16
+    value = value_of_buffer(data, wanted);  // bits of another type, as those of bfloat16 in uint16
+    if (!value) raise(PyExc_TypeError, "found " + type_name(data) + "; needed a buffer of as many bits");
+    return wrap(std::move(value), type);
   });
 }
 
@@ -698,8 +744,18 @@ void release_buffer(PyObject*, Py_buffer* view) { PyMem_Free(view->internal); }
 
 PyObject* to_dlpack(PyObject* self, PyObject*, PyObject*) {
   return guarded([&] {
+    // Who reads DLPack may write, too: what a model or a session shares is copied.
+    nnex_value* v = self_of(self);
+    Owned<nnex_value> copy;
+    if (nnex_tensor_bytes(v) > 0 && !nnex_tensor_mutable_data(v) && nnex_dtype_bits(nnex_tensor_dtype(v)) >= 8) {
+      copy = made<nnex_value>([&](nnex_value** out) {
+        return nnex_tensor_make(nnex_tensor_dtype(v), nnex_tensor_rank(v), nnex_tensor_extents(v), out);
+      });
+      std::memcpy(nnex_tensor_mutable_data(copy.get()), nnex_tensor_data(v), nnex_tensor_bytes(v));
+      v = copy.get();
+    }
     DLManagedTensor* managed = nullptr;
-    need(nnex_tensor_to_dlpack(self_of(self), &managed));
+    need(nnex_tensor_to_dlpack(v, &managed));
     PyObject* const capsule = PyCapsule_New(managed, "dltensor", [](PyObject* c) {
       if (!PyCapsule_IsValid(c, "dltensor")) return;  // taken over
       auto* const left = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(c, "dltensor"));
@@ -711,6 +767,8 @@ PyObject* to_dlpack(PyObject* self, PyObject*, PyObject*) {
 }
 
 PyMethodDef methods[] = {
+    {"__copy__", [](PyObject* self, PyObject*) { return Py_NewRef(self); }, METH_NOARGS, "Itself: it never changes."},
+    {"__deepcopy__", [](PyObject* self, PyObject*) { return Py_NewRef(self); }, METH_O, "Itself: it never changes."},
     {"__dlpack__", method(to_dlpack), METH_VARARGS | METH_KEYWORDS,
      "The tensor as a DLPack capsule; it shares the memory."},
     {"__dlpack_device__", [](PyObject*, PyObject*) { return Py_BuildValue("(ii)", 1, 0); }, METH_NOARGS,

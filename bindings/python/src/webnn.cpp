@@ -13,7 +13,7 @@ using MlValue = Owned<nnex_ml_value>;
 class Bytes {
  public:
   explicit Bytes(PyObject* object)
-      : value_(value_of(PyBytes_Check(object) ? need(PyMemoryView_FromObject(object)).get() : object, nullptr)) {
+      : value_(value_of(PyBytes_Check(object) ? need(PyMemoryView_FromObject(object)).get() : object)) {
     if (nnex_value_kind(value_.get()) != NNEX_TENSOR || nnex_tensor_dtype(value_.get()) == NNEX_STR)
       raise(PyExc_TypeError, "found " + type_name(object) + "; needed an array of numbers");
   }
@@ -279,10 +279,20 @@ PyGetSetDef operand_properties[] = {
      nullptr, "The extents.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
+PyObject* repr(PyObject* self) {
+  return guarded([&] {
+    const nnex_ml_operand* const o = handle_of<nnex_ml_operand>(self);
+    const Ref shape = need(PyObject_GetAttrString(self, "shape"));
+    return need(PyUnicode_FromFormat("<MLOperand %s %S>", nnex_ml_operand_type(o), shape.get())).release();
+  });
+}
+
 template <class T>
 void add(PyObject* module, const char* name, PyGetSetDef* properties = nullptr) {
-  PyType_Slot slots[] = {
-      {Py_tp_dealloc, reinterpret_cast<void*>(dealloc<T>)}, {properties ? Py_tp_getset : 0, properties}, {0, nullptr}};
+  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc<T>)},
+                         {properties ? Py_tp_getset : 0, properties},
+                         {properties ? Py_tp_repr : 0, reinterpret_cast<void*>(repr)},
+                         {0, nullptr}};
   PyType_Spec spec = {name, sizeof(HandleObject<T>), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   add_type<T>(module, spec);
 }

@@ -71,6 +71,28 @@ class Values(unittest.TestCase):
         for view in (array[:, ::2], array.T, array[::-1], np.asfortranarray(array)):
             np.testing.assert_array_equal(nnex.Value(view).python(), view)
 
+    def test_the_other_order_of_bytes(self):
+        for name in (">f4", ">f8", ">f2", ">i4", ">i8", ">u2", ">c8"):
+            array = np.arange(6).reshape(2, 3).astype(name)
+            value = nnex.Value(array)
+            self.assertEqual((value.shape, value.dtype), ((2, 3), array.dtype.newbyteorder("=").name))
+            np.testing.assert_array_equal(value.python(), array)
+        self.assertEqual(nnex.Value(np.zeros((0, 3), object)).shape, (0, 3))
+        self.assertEqual(nnex.Value(np.zeros((2, 0), "U3")).shape, (2, 0))
+
+    def test_lists_of_arrays_are_stacked(self):
+        rows = [np.float32([1, 2]), np.float32([3, 4])]
+        np.testing.assert_array_equal(nnex.Value(rows).python(), rows)
+        with self.assertRaises(ValueError):
+            nnex.Value([np.zeros(2), np.zeros(3)])
+
+    def test_copies(self):
+        import copy
+
+        for thing in (nnex.Value([1.0]), nnex.load(SHAPES / "model.onnx"), nnex.load_graph(SHAPES / "model.onnx")):
+            self.assertIs(copy.copy(thing), thing)
+            self.assertIs(copy.deepcopy(thing), thing)
+
     def test_scalars_and_nothing(self):
         self.assertEqual(nnex.Value(3.5, "float32").shape, ())
         self.assertEqual(nnex.Value(np.float16(2)).dtype, "float16")
@@ -146,6 +168,15 @@ class Values(unittest.TestCase):
         gc.collect()
         with self.assertRaises(nnex.Unsupported):
             nnex.Value(["a"]).__dlpack__()
+
+    def test_who_reads_dlpack_cannot_write_into_a_model(self):
+        import ctypes
+
+        model = nnex.load(nnex.parse_graph("graph main(x: f32[2]) -> (y, z) { c = f32[3](1, 2, 3); y = copy(c); z = relu(x); }"))
+        value = model.run([1, 2], values=True)["y"]
+        taken = np.from_dlpack(value)
+        ctypes.memset(taken.ctypes.data, 0x55, 12)
+        self.assertEqual(model([1, 2])[0].tolist(), [1, 2, 3])
 
     def test_maps_and_what_is_none(self):
         value = nnex.Value({"b": np.float32([1]), "a": np.float32([2])})
@@ -249,6 +280,9 @@ class Models(unittest.TestCase):
         self.assertIsInstance(value, nnex.Value)
         self.assertEqual(model(value)[0].tolist(), [1, 0])
         self.assertEqual(model.run([5, 5], outputs="a")["a"].tolist(), [5, 5])
+        again = model([1, -1], outputs=["b", "a", "b"])
+        self.assertEqual([y.tolist() for y in again], [[-1, 1], [1, 0], [-1, 1]])
+        self.assertEqual(list(model.run([1, -1], outputs=["b", "b"])), ["b"])
         self.assertEqual(value.tolist(), [1, 0])  # a later run leaves it
 
     def test_wrong_calls(self):
@@ -277,8 +311,15 @@ class Models(unittest.TestCase):
     def test_errors_say_where(self):
         with self.assertRaises(nnex.Unreadable) as caught:
             nnex.load("/nowhere/model.onnx")
-        self.assertIsInstance(caught.exception, OSError)
-        self.assertEqual(caught.exception.code, "unreadable")
+        self.assertIsInstance(caught.exception, FileNotFoundError)
+        self.assertEqual((caught.exception.code, caught.exception.errno), ("unreadable", 2))
+        with self.assertRaisesRegex(nnex.InvalidArgument, r'symbols=\{"N": 1\}'):
+            nnex.convert_to_bytes(SHAPES / "model.onnx", "nnef")
+        with self.assertRaisesRegex(TypeError, "input 'picture': must be real number"):
+            nnex.load(SHAPES / "model.onnx")([["a"]])
+        for wrong in ({"symbols": [1]}, {"shapes": 3}, {"custom_ops": {"a": 1}}, {"custom_ops": [3]}):
+            with self.assertRaisesRegex(TypeError, next(iter(wrong))):
+                nnex.load(SHAPES / "model.onnx", **wrong)
         self.assertIn("while reading", str(caught.exception))
         with self.assertRaises(nnex.InvalidModel) as caught:
             nnex.parse_graph("graph main(x: f32[2]) -> (y) { y = rellu(x); }")
@@ -312,6 +353,9 @@ class Models(unittest.TestCase):
         self.assertEqual(session([1, 2]).tolist(), [-1, -2])
         with self.assertRaisesRegex(nnex.InvalidArgument, "nothing"):
             session.state("nothing")
+        session.set_state("c_in", [5, 5])  # a list takes the state's type
+        self.assertEqual(session([0, 0]).tolist(), [-5, -5])
+        self.assertEqual([carried([1, 2]).tolist() for _ in range(3)], [[-1, -2]] * 3)  # a model never changes
 
     def test_profiles_and_memory(self):
         session = nnex.load(SHAPES / "model.onnx", symbols={"N": 1}).session(threads=1)
@@ -341,7 +385,9 @@ class Models(unittest.TestCase):
         with self.assertRaises(nnex.Error) as caught:
             model.run(x, timeout=0.05)
         self.assertLess(time.monotonic() - began, 2)
-        self.assertIsInstance(caught.exception, (nnex.LimitReached, nnex.Cancelled))
+        self.assertIsInstance(caught.exception, nnex.TimedOut)
+        self.assertIsInstance(caught.exception, TimeoutError)
+        self.assertIn("deadline", str(caught.exception))
 
 
 class Interrupts(unittest.TestCase):
@@ -367,6 +413,39 @@ except KeyboardInterrupt:
             self.assertEqual(process.stdout.readline(), "interrupted\n")
             self.assertLess(time.monotonic() - began, 5)
         self.assertEqual(process.wait(), 0)
+
+
+    def test_what_a_program_does_with_the_signal(self):
+        def run(handler, *more):
+            program = f"""
+import sys; sys.path.insert(0, {str(ROOT / 'bindings/python')!r})
+import nnex, numpy as np, signal, threading, os, time
+{handler}
+text = "graph main(x: f32[1,64,400,400]) -> (y) {{ a0 = cos(x); " + " ".join(f"a{{i}} = cos(a{{i - 1}});" for i in range(1, 8)) + " y = relu(a7); }}"
+model = nnex.load(nnex.parse_graph(text))
+threading.Thread(target=lambda: (time.sleep(0.1), os.kill(os.getpid(), signal.SIGINT))).start()
+y = model(np.zeros((1, 64, 400, 400), "float32"))
+print("done", hits)
+"""
+            return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60).stdout
+
+        self.assertEqual(run("hits = []; signal.signal(signal.SIGINT, lambda *_: hits.append(1))"), "done [1]\n")
+        self.assertEqual(run("hits = []; signal.signal(signal.SIGINT, signal.SIG_IGN)"), "done []\n")
+
+    def test_the_interpreter_ends_while_threads_run(self):
+        program = f"""
+import sys; sys.path.insert(0, {str(ROOT / 'bindings/python')!r})
+import nnex, threading, time
+sys.path.insert(0, {str(ROOT / 'bindings/python/test')!r})
+model = nnex.load(nnex.parse_graph({RELU!r}))
+def work():
+    while True: model([[1, 2]])
+for _ in range(3): threading.Thread(target=work, daemon=True).start()
+time.sleep(0.2)
+"""
+        for _ in range(5):
+            done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
 class Tools(unittest.TestCase):
@@ -396,6 +475,10 @@ class Tools(unittest.TestCase):
             with self.assertRaisesRegex(nnex.Error, "shapes.nnef.tgz"):
                 nnex.convert(SHAPES / "model.onnx", path, symbols={"N": 1})
             nnex.convert(SHAPES / "model.onnx", path, symbols={"N": 1}, overwrite=True)
+            g = nnex.load_graph(SHAPES / "model.onnx", symbols={"N": 1})
+            self.assertTrue(nnex.compare(SHAPES / "model.onnx", g, x))
+            self.assertEqual((nnex.inspect(g).parameters, nnex.check(g).sound), (64409, True))
+            self.assertTrue(nnex.view(g).startswith(b"<!"))
         other = nnex.compare(SHAPES / "model.onnx", {"probabilities": np.zeros((1, 8), "float32")}, {"picture": x})
         self.assertFalse(other)
         self.assertGreater(other.outputs[0].differing, 0)
@@ -495,12 +578,35 @@ class CustomOps(unittest.TestCase):
         with self.assertRaisesRegex(nnex.Fault, "found 2 outputs; needed 1"):
             wrong(np.zeros((2, 3), "float32"))
 
+    def test_what_ends_a_program_is_no_error_of_data(self):
+        for kind in (KeyboardInterrupt, SystemExit):
+            def run(inputs, attribute):
+                raise kind("now")
+
+            model = nnex.load(self.onnx(), custom_ops=nnex.CustomOp("Rotate", run, domain="com.example"))
+            with self.assertRaises(kind):
+                model(np.zeros((2, 3), "float32"))
+
+    def test_what_it_returns_is_copied(self):
+        kept = np.zeros((2, 3), "float32")
+
+        def run(inputs, attribute):
+            kept[:] = inputs[0] + 1
+            return kept
+
+        model = nnex.load(self.onnx(), custom_ops=[nnex.CustomOp("Rotate", run, domain="com.example")])
+        value = model.run(np.zeros((2, 3), "float32"), values=True)["y"]
+        kept[:] = 7
+        self.assertEqual(value.tolist(), [[1, 1, 1], [1, 1, 1]])
+
     def test_an_attribute_asked_for_too_late(self):
         kept = []
         model = nnex.load(self.onnx(), custom_ops=[nnex.CustomOp("Rotate", lambda i, a: (kept.append(a), i[0])[1], domain="com.example")])
         model(np.zeros((2, 3), "float32"))
-        with self.assertRaises(ValueError):
+        with self.assertRaisesRegex(ValueError, "while its node is computed"):
             kept[0]("times")
+        with self.assertRaisesRegex(TypeError, "needed functions"):
+            nnex.CustomOp("Rotate", 3)
 
     def test_the_operator_goes_with_its_model(self):
         def run(inputs, attribute):
@@ -550,6 +656,19 @@ class WebNN(unittest.TestCase):
         with self.assertRaises(nnex.Error):
             webnn.MLGraphBuilder(context).reluu(x)
         self.assertIsNone(context.lost)
+        self.assertEqual(repr(x), "<MLOperand int64 (2,)>")
+        self.assertEqual(context.compute(compiled, {"x": [5, 6]})["y"].tolist(), [2**62 + 5, 2**62 + 6])
+        for wrong in (lambda: context.compute(compiled, {"x": np.zeros(2)}), lambda: context.writeTensor(tx, np.zeros(2))):
+            with self.assertRaisesRegex(TypeError, "found .* needed int64"):
+                wrong()
+        child = os.fork()
+        if child == 0:
+            try:
+                context.readTensor(ty)
+            except RuntimeError:
+                os._exit(0)
+            os._exit(1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
         context.destroy()
         self.assertIsNotNone(context.lost)
         with self.assertRaises(nnex.Error) as caught:
@@ -578,6 +697,24 @@ class OnnxRuntime(unittest.TestCase):
         value = ort.OrtValue.ortvalue_from_numpy(x)
         self.assertEqual((value.shape(), value.data_type()), ([1, 3, 32, 32], "tensor(float)"))
         np.testing.assert_array_equal(session.run_with_ort_values(None, {"picture": value})[0].numpy(), y[0])
+        self.assertEqual((value.element_type(), nnex.Value(value.numpy()).tobytes()), (1, x.tobytes()))
+        out, taken = ort.OrtValue.ortvalue_from_shape_and_type([1, 8], np.float32), np.ascontiguousarray(x)
+        binding = session.io_binding()
+        binding.bind_input("picture", "cpu", 0, np.float32, taken.shape, taken.ctypes.data)
+        binding.bind_ortvalue_output("probabilities", out)
+        session.run_with_iobinding(binding)
+        np.testing.assert_array_equal(out.numpy(), y[0])
+        ended = threading.Event()
+        told = []
+        session.run_async(None, {"picture": x}, lambda *said: (told.append(said), ended.set()), "mine")
+        self.assertTrue(ended.wait(30))
+        np.testing.assert_array_equal(told[0][0][0], y[0])
+        self.assertEqual(told[0][1:], ("mine", ""))
+        for wrong in (lambda: session.run("probabilities", {"picture": x}), lambda: session.run(None, [x])):
+            with self.assertRaisesRegex(TypeError, "needed a list of names"):
+                wrong()
+        with self.assertWarnsRegex(UserWarning, "CUDA"):
+            ort.InferenceSession(str(SHAPES / "model.onnx"), providers=["CUDAExecutionProvider"])
         self.assertEqual(session.get_providers(), ["CPUExecutionProvider"])
         self.assertIn("labels", session.get_modelmeta().custom_metadata_map)
         with self.assertRaisesRegex(ValueError, "picture"):
