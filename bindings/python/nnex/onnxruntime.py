@@ -172,7 +172,8 @@ class OrtValue:
     def update_inplace(self, array):
         import numpy
 
-        if (numpy.shape(array), array.dtype) != (self._value.shape, numpy.dtype(self._value.dtype)):
+        array = numpy.asarray(array)
+        if (numpy.shape(array), array.dtype) != (self._value.shape, numpy.dtype(self._value.dtype).newbyteorder(array.dtype.byteorder)):
             raise ValueError(f"found {array.dtype}{list(array.shape)}; needed {self._value.dtype}{list(self._value.shape)}")
         self._value = Value(numpy.array(array))
 
@@ -209,6 +210,8 @@ class IOBinding:
             raise ValueError(f"found the device {device_type!r}; needed 'cpu'")
         dtype = numpy.dtype(element_type)
         size = int(numpy.prod(shape, dtype=numpy.int64)) * dtype.itemsize
+        if size and not buffer_ptr:
+            raise ValueError(f"input {name!r}: found no memory; needed {size} bytes")
         memory = (ctypes.c_ubyte * size).from_address(buffer_ptr) if size else b""
         self._inputs[name] = numpy.frombuffer(memory, dtype).reshape(shape)
 
@@ -250,7 +253,8 @@ class InferenceSession:
     def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **kwargs):
         self._options = sess_options or SessionOptions()
         self._source = path_or_bytes
-        names = [provider[0] if isinstance(provider, tuple) else provider for provider in providers or [_CPU]]
+        providers = [providers] if isinstance(providers, str) else providers or [_CPU]
+        names = [provider[0] if isinstance(provider, tuple) else provider for provider in providers]
         if _CPU not in names:
             warnings.warn(f"found the providers {names}; nnex computes as {_CPU}", UserWarning, stacklevel=2)
         self._model = _load(path_or_bytes, threads=max(0, self._options.intra_op_num_threads), symbols=self._options._symbols)

@@ -31,17 +31,21 @@ def _check(what, data, dtype):
         raise TypeError(f"{what}: found an array of {found}; needed {dtype}")
 
 
-class MLContext:
-    """Tensors, and graphs that are dispatched in order; of create_context()."""
+class _Owned:
+    """A handle that belongs to the process which made it."""
 
     def __init__(self, handle):
-        self._context, self._process = handle, os.getpid()
+        self._raw, self._process = handle, os.getpid()
 
     @property
     def _handle(self):
         if os.getpid() != self._process:
-            raise RuntimeError("an MLContext belongs to the process that made it: its timeline's thread is not in one that was forked")
-        return self._context
+            raise RuntimeError(f"{type(self).__name__}: an MLContext belongs to the process that made it: its timeline's thread is not in one that was forked")
+        return self._raw
+
+
+class MLContext(_Owned):
+    """Tensors, and graphs that are dispatched in order; of create_context()."""
 
     def opSupportLimits(self):
         """The types and ranks of every operation's operands."""
@@ -57,6 +61,8 @@ class MLContext:
 
     def writeTensor(self, tensor, data):
         """Copies the bytes of an array now and queues the write."""
+        if isinstance(data, (list, tuple, int, float)):
+            data = Value(data, tensor.dataType)
         _check("writeTensor()", data, tensor.dataType)
         _nnex.ml_write_tensor(self._handle, tensor._handle, data)
 
@@ -66,6 +72,9 @@ class MLContext:
             import numpy
 
             into = numpy.empty(tensor.shape, _NUMPY.get(tensor.dataType, "uint8"))
+        elif not getattr(getattr(into, "dtype", None), "isnative", True):
+            raise TypeError("readTensor(): found an array of the other byte order; needed the machine's")
+        _check("readTensor()", into, tensor.dataType)
         _nnex.ml_read_tensor(self._handle, tensor._handle, into)
         return into
 
@@ -80,7 +89,12 @@ class MLContext:
         for name, array in inputs.items():
             of = graph._inputs.get(name, {})
             plain = isinstance(array, (list, tuple, int, float))
-            value = array if isinstance(array, Value) else Value(array, of.get("dataType") if plain else None)
+            try:
+                value = array if isinstance(array, Value) else Value(array, of.get("dataType") if plain else None)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise type(error)(f"input '{name}': {error}") from None
+            if value.dtype is None:
+                raise TypeError(f"input '{name}': found {type(array).__name__}; needed an array")
             _check(f"input '{name}'", value, of.get("dataType"))
             tensors[name] = self.createTensor({"dataType": value.dtype, "shape": list(value.shape), "writable": True})
             _nnex.ml_write_tensor(self._handle, tensors[name]._handle, value)
@@ -102,11 +116,12 @@ class MLContext:
         _nnex.ml_destroy(self._handle)
 
 
-class MLGraphBuilder:
+class MLGraphBuilder(_Owned):
     """Operations by their names in the specification: conv2d, matmul, lstm, ..."""
 
     def __init__(self, context):
-        self._handle, self._inputs = _nnex.ml_builder(context._handle), {}
+        super().__init__(_nnex.ml_builder(context._handle))
+        self._inputs = {}
 
     def input(self, name, descriptor):
         """An input of the graph: {"dataType": "float32", "shape": [2, 2]}."""
@@ -143,22 +158,24 @@ class MLGraphBuilder:
 _LISTS = {"gru", "lstm", "split"}  # which give sequences, of one operand too
 
 
-class MLTensor:
+class MLTensor(_Owned):
     """Memory of a context's; of MLContext.createTensor()."""
 
     def __init__(self, handle, descriptor):
-        self._handle, self.dataType, self.shape = handle, descriptor["dataType"], tuple(descriptor["shape"])
+        super().__init__(handle)
+        self.dataType, self.shape = descriptor["dataType"], tuple(descriptor["shape"])
 
     def destroy(self):
         """Its memory goes once what was queued before is done."""
         _nnex.ml_destroy(self._handle)
 
 
-class MLGraph:
+class MLGraph(_Owned):
     """A compiled graph; of MLGraphBuilder.build()."""
 
     def __init__(self, handle, inputs, outputs):
-        self._handle, self._inputs, self._outputs = handle, inputs, outputs
+        super().__init__(handle)
+        self._inputs, self._outputs = inputs, outputs
 
     def destroy(self):
         """What was queued still runs; later dispatches are refused."""

@@ -390,8 +390,9 @@ PyMethodDef session_methods[] = {
          Wanted wanted;
          for (size_t i = 0; i < nnex_model_states(model); ++i)
            if (label == nnex_port_name(nnex_model_state(model, i))) wanted = Wanted(nnex_model_state(model, i));
-         return none_after(
-             nnex_session_set_state(session_of(self).handle, label.c_str(), value_of(value, wanted).get()));
+         Owned<nnex_value> content = value_of(value, wanted);
+         if (auto copy = copied(content.get())) content = std::move(copy);  // it outlives the call
+         return none_after(nnex_session_set_state(session_of(self).handle, label.c_str(), content.get()));
        });
      },
      METH_VARARGS, "set_state(label, value)\n--\n\nGives a state other content."},

@@ -3,12 +3,19 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <map>
 
 namespace nnex_python {
 namespace {
 
-PyObject* cause = nullptr;  // what a callback raised; the lock of Python guards it
+constexpr char kMark = '\1';  // around the number of a cause, at the end of an error's sentence
+constexpr size_t kCauses = 64;
+std::map<uint64_t, Ref>& causes() {  // the last ones, for errors that are on their way; the lock of Python guards them
+  static auto* const all = new std::map<uint64_t, Ref>;
+  return *all;
+}
 
 unsigned long main_thread() {
   static const unsigned long ident = [] {
@@ -32,7 +39,16 @@ bool raises_interrupt() {
 
 volatile std::sig_atomic_t interrupted = 0;
 struct sigaction pythons;  // what SIGINT did before
-int watching = 0;          // calls that are on; the lock of Python guards it
+/// What SIGINT did when the module was loaded: Python's own function, unless a program of C was faster.
+const struct sigaction at_first = [] {
+  struct sigaction now = {};
+  sigaction(SIGINT, nullptr, &now);
+  return now;
+}();
+bool is_default(const struct sigaction& a) {
+  return !(a.sa_flags & SA_SIGINFO) && (a.sa_handler == SIG_IGN || a.sa_handler == SIG_DFL);
+}
+int watching = 0;  // calls that are on; the lock of Python guards it
 
 void on_interrupt(int signal, siginfo_t* info, void* context) {
   interrupted = 1;
@@ -64,9 +80,9 @@ Interruptible::Interruptible(double timeout, bool long_enough) {
   if (timeout > 0 && options_.timeout_ns == 0) options_.timeout_ns = 1;
   if (!long_enough || PyThread_get_thread_ident() != main_thread() || !raises_interrupt()) return;
   struct sigaction now;
-  if (sigaction(SIGINT, nullptr, &now) != 0 ||
-      (!(now.sa_flags & SA_SIGINFO) && (now.sa_handler == SIG_IGN || now.sa_handler == SIG_DFL)))
-    return;
+  if (sigaction(SIGINT, nullptr, &now) != 0 || is_default(now)) return;
+  const bool one_of_c = now.sa_handler != at_first.sa_handler && now.sa_sigaction != on_interrupt;
+  if (one_of_c && !is_default(at_first)) return;
   handler_ = std::make_unique<Handler>();
   options_.cancelled = [](void*) { return interrupted != 0; };
 }
@@ -91,7 +107,20 @@ PyGILState_STATE lock() {
   return state;
 }
 
-void forget_cause() { Py_CLEAR(cause); }
+Ref cause_of(const char* utf8) {
+  const char* const mark = utf8 ? std::strchr(utf8, kMark) : nullptr;
+  const auto at = mark ? causes().find(std::strtoull(mark + 1, nullptr, 10)) : causes().end();
+  if (at == causes().end()) return {};
+  Ref found = std::move(at->second);
+  causes().erase(at);
+  return found;
+}
+
+void pass_on(Ref& cause) {
+  if (!cause || PyObject_TypeCheck(cause.get(), reinterpret_cast<PyTypeObject*>(PyExc_Exception))) return;
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(cause.get())), cause.get());
+  throw Raised();
+}
 
 void raise(PyObject* type, const std::string& text) {
   PyErr_SetString(type, text.c_str());
@@ -100,17 +129,15 @@ void raise(PyObject* type, const std::string& text) {
 
 void raise(nnex_error* error, bool timed_out) {
   const std::unique_ptr<nnex_error, void (*)(nnex_error*)> owned(error, nnex_error_free);
-  Ref why(std::exchange(cause, nullptr));
-  if (why && !PyObject_TypeCheck(why.get(), reinterpret_cast<PyTypeObject*>(PyExc_Exception))) {
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(why.get())), why.get());
-    throw Raised();
-  }
+  Ref why = cause_of(nnex_error_message(error));
+  pass_on(why);
   if (nnex_error_code(error) == NNEX_CANCELLED) need(PyErr_CheckSignals());  // KeyboardInterrupt, if that was it
   const Ref errors = need(PyImport_ImportModule("nnex._errors"));
   const Ref made =
-      need(PyObject_CallMethod(errors.get(), "error_of", "iisssss", static_cast<int>(nnex_error_code(error)),
-                               timed_out ? 1 : 0, nnex_error_code_name(error), nnex_error_message(error),
-                               nnex_error_where(error), nnex_error_text(error), nnex_error_webnn_name(error)));
+      need(PyObject_CallMethod(errors.get(), "error_of", "iiNNNNN", static_cast<int>(nnex_error_code(error)),
+                               timed_out ? 1 : 0, text(nnex_error_code_name(error)).release(),
+                               text(nnex_error_message(error)).release(), text(nnex_error_where(error)).release(),
+                               text(nnex_error_text(error)).release(), text(nnex_error_webnn_name(error)).release()));
   if (why) PyException_SetCause(made.get(), why.release());
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.get())), made.get());
   throw Raised();
@@ -126,10 +153,13 @@ nnex_error* error_of_callback(nnex_code code, const char* where) {
   const char* const words = said ? PyUnicode_AsUTF8AndSize(said.get(), nullptr) : nullptr;
   const char* const kind = name ? PyUnicode_AsUTF8AndSize(name.get(), nullptr) : nullptr;
   PyErr_Clear();
-  nnex_error* const error = nnex_error_make(
-      code, (std::string(kind ? kind : "an exception") + (words && *words ? std::string(": ") + words : "")).c_str(),
-      where);
-  Py_XDECREF(std::exchange(cause, value));
+  static uint64_t last = 0;
+  std::string sentence = kind ? kind : "an exception";
+  if (words && *words) sentence += std::string(": ") + words;
+  sentence += kMark + std::to_string(++last) + kMark;
+  nnex_error* const error = nnex_error_make(code, sentence.c_str(), where);
+  if (value) causes()[last] = Ref(value);
+  while (causes().size() > kCauses) causes().erase(causes().begin());
   Py_XDECREF(type);
   Py_XDECREF(trace);
   return error;
@@ -142,6 +172,17 @@ PyObject* kind(const char* name) {
 
 Ref text(const char* utf8) {
   if (!utf8) return Ref::of(Py_None);
+  if (std::strchr(utf8, kMark)) {
+    std::string plain;
+    bool out = true;
+    for (const char* c = utf8; *c; ++c) {
+      if (*c == kMark)
+        out = !out;
+      else if (out)
+        plain += *c;
+    }
+    return need(PyUnicode_DecodeUTF8(plain.c_str(), static_cast<Py_ssize_t>(plain.size()), "replace"));
+  }
   return need(PyUnicode_DecodeUTF8(utf8, static_cast<Py_ssize_t>(std::strlen(utf8)), "replace"));
 }
 

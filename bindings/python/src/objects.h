@@ -90,8 +90,10 @@ R guarded(F body, R failed = nullptr) {
   return result;
 }
 
-/// Forgets what callbacks raised: what is raised from now on has other causes.
-void forget_cause();
+/// What a callback raised, where this text of an error is of it: found by a mark that text() takes out again.
+Ref cause_of(const char* utf8);
+/// Raises what is no Exception but ends a program (KeyboardInterrupt).
+void pass_on(Ref& cause);
 
 /// Takes Python's lock (Stay).
 void lock(PyThreadState* state);
@@ -100,7 +102,6 @@ PyGILState_STATE lock();
 /// Calls nnex while other threads may run Python.
 template <class F>
 auto unlocked(F call) {
-  forget_cause();
   PyThreadState* const state = PyEval_SaveThread();
   auto result = call();
   lock(state);
@@ -217,7 +218,7 @@ void dealloc(PyObject* self) {
 /// A class of nnex/_types.py, by its name.
 PyObject* kind(const char* name);
 
-Ref text(const char* utf8);               ///< None for NULL.
+Ref text(const char* utf8);               ///< None for NULL; without marks of causes.
 std::string text_of(PyObject* object);    ///< Of str; TypeError for others.
 std::string path_of(PyObject* object);    ///< Of str, bytes and path-like objects.
 std::string type_name(PyObject* object);  ///< "list": for messages.
@@ -281,6 +282,8 @@ struct Wanted {
 };
 /// An object as a value.
 Owned<nnex_value> value_of(PyObject* object, const Wanted& wanted = {});
+/// A copy of a tensor whose elements have bytes of their own; of all else null.
+Owned<nnex_value> copied(const nnex_value* tensor);
 /// A value as Python has it: arrays of NumPy's where it is there, lists, dicts.
 Ref python_of(Owned<nnex_value> value);
 /// A nnex.Port.

@@ -24,6 +24,10 @@ PyObject* check(PyObject*, PyObject* args) {
     const auto load = load_options_of(options, from.get());
     const auto report = made<nnex_report>([&](nnex_report** out) { return nnex_check(from.get(), load.get(), out); });
     const nnex_report* const r = report.get();
+    for (size_t i = 0; i < nnex_report_faults(r); ++i) {
+      Ref cause = cause_of(nnex_report_message(r, i));
+      pass_on(cause);
+    }
     const Ref faults = need(PyList_New(0));
     for (size_t i = 0; i < nnex_report_faults(r); ++i)
       need(PyList_Append(

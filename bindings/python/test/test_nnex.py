@@ -172,6 +172,11 @@ class Values(unittest.TestCase):
     def test_who_reads_dlpack_cannot_write_into_a_model(self):
         import ctypes
 
+        for memory in (np.frombuffer(b"abcdefgh", "uint8"), np.broadcast_to(np.float32(1), (2, 2))):
+            before = memory.copy()
+            taken = np.from_dlpack(nnex.Value(memory))
+            ctypes.memset(taken.ctypes.data, 0x41, memory.nbytes)
+            np.testing.assert_array_equal(memory, before)
         model = nnex.load(nnex.parse_graph("graph main(x: f32[2]) -> (y, z) { c = f32[3](1, 2, 3); y = copy(c); z = relu(x); }"))
         value = model.run([1, 2], values=True)["y"]
         taken = np.from_dlpack(value)
@@ -356,6 +361,10 @@ class Models(unittest.TestCase):
         session.set_state("c_in", [5, 5])  # a list takes the state's type
         self.assertEqual(session([0, 0]).tolist(), [-5, -5])
         self.assertEqual([carried([1, 2]).tolist() for _ in range(3)], [[-1, -2]] * 3)  # a model never changes
+        given = np.float32([1, 1])
+        session.set_state("c_in", given)
+        given[:] = 100
+        self.assertEqual(session([0, 0]).tolist(), [-1, -1])
 
     def test_profiles_and_memory(self):
         session = nnex.load(SHAPES / "model.onnx", symbols={"N": 1}).session(threads=1)
@@ -578,6 +587,37 @@ class CustomOps(unittest.TestCase):
         with self.assertRaisesRegex(nnex.Fault, "found 2 outputs; needed 1"):
             wrong(np.zeros((2, 3), "float32"))
 
+    def test_each_thread_gets_what_its_own_callback_raised(self):
+        def run(inputs, attribute):
+            number = int(inputs[0][0, 0])
+            raise KeyboardInterrupt(number) if number % 2 else ValueError(number)
+
+        model, wrong = nnex.load(self.onnx(), custom_ops=[nnex.CustomOp("Rotate", run, domain="com.example")]), []
+
+        class Files(dict):
+            def __getitem__(self, name):
+                raise ValueError(self.number)
+
+        def work(number):
+            files = Files({"m.onnx": b""})
+            files.number = number
+            for _ in range(200):
+                try:
+                    model(np.full((2, 3), number, "float32"))
+                except nnex.Fault as error:
+                    wrong.append(number % 2 == 1 or error.__cause__.args != (number,) or "\1" in str(error))
+                except KeyboardInterrupt as error:
+                    wrong.append(number % 2 == 0 or error.args != (number,))
+                try:
+                    nnex.load(files)
+                except nnex.Unreadable as error:
+                    wrong.append(error.__cause__ is None or error.__cause__.args != (number,))
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        self.assertEqual((len(wrong), any(wrong)), (1600, False))
+
     def test_what_ends_a_program_is_no_error_of_data(self):
         for kind in (KeyboardInterrupt, SystemExit):
             def run(inputs, attribute):
@@ -661,6 +701,16 @@ class WebNN(unittest.TestCase):
         for wrong in (lambda: context.compute(compiled, {"x": np.zeros(2)}), lambda: context.writeTensor(tx, np.zeros(2))):
             with self.assertRaisesRegex(TypeError, "found .* needed int64"):
                 wrong()
+        with self.assertRaisesRegex(TypeError, "byte order"):
+            context.readTensor(ty, np.zeros(2, ">i8"))
+        with self.assertRaisesRegex(TypeError, "found float64; needed int64|array of float64"):
+            context.readTensor(ty, np.zeros(2))
+        context.writeTensor(tx, [7, 8])  # a list takes the tensor's type
+        context.dispatch(compiled, {"x": tx}, {"y": ty})
+        self.assertEqual(context.readTensor(ty).tolist(), [2**62 + 7, 2**62 + 8])
+        self.assertEqual(context.compute(compiled, {"x": [np.int64(5), np.int64(6)]})["y"].tolist(), [2**62 + 5, 2**62 + 6])
+        with self.assertRaisesRegex(TypeError, "input 'x'"):
+            context.compute(compiled, {"x": ["a", "b"]})
         child = os.fork()
         if child == 0:
             try:
