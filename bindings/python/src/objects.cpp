@@ -6,11 +6,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <string_view>
 
 namespace nnex_python {
 namespace {
 
-constexpr char kMark = '\1';  // around the number of a cause, at the end of an error's sentence
+constexpr std::string_view kMark = "\1nnex:";  // before the number of a cause, in an error's sentence
+constexpr char kMarkEnd = '\1';
 constexpr size_t kCauses = 64;
 std::map<uint64_t, Ref>& causes() {  // the last ones, for errors that are on their way; the lock of Python guards them
   static auto* const all = new std::map<uint64_t, Ref>;
@@ -108,8 +110,8 @@ PyGILState_STATE lock() {
 }
 
 Ref cause_of(const char* utf8) {
-  const char* const mark = utf8 ? std::strchr(utf8, kMark) : nullptr;
-  const auto at = mark ? causes().find(std::strtoull(mark + 1, nullptr, 10)) : causes().end();
+  const char* const mark = utf8 ? std::strstr(utf8, kMark.data()) : nullptr;
+  const auto at = mark ? causes().find(std::strtoull(mark + kMark.size(), nullptr, 10)) : causes().end();
   if (at == causes().end()) return {};
   Ref found = std::move(at->second);
   causes().erase(at);
@@ -133,11 +135,11 @@ void raise(nnex_error* error, bool timed_out) {
   pass_on(why);
   if (nnex_error_code(error) == NNEX_CANCELLED) need(PyErr_CheckSignals());  // KeyboardInterrupt, if that was it
   const Ref errors = need(PyImport_ImportModule("nnex._errors"));
-  const Ref made =
-      need(PyObject_CallMethod(errors.get(), "error_of", "iiNNNNN", static_cast<int>(nnex_error_code(error)),
-                               timed_out ? 1 : 0, text(nnex_error_code_name(error)).release(),
-                               text(nnex_error_message(error)).release(), text(nnex_error_where(error)).release(),
-                               text(nnex_error_text(error)).release(), text(nnex_error_webnn_name(error)).release()));
+  const Ref made = need(
+      PyObject_CallMethod(errors.get(), "error_of", "iiNNNNN", static_cast<int>(nnex_error_code(error)),
+                          timed_out ? 1 : 0, text(nnex_error_code_name(error)).release(),
+                          sentence(nnex_error_message(error)).release(), text(nnex_error_where(error)).release(),
+                          sentence(nnex_error_text(error)).release(), text(nnex_error_webnn_name(error)).release()));
   if (why) PyException_SetCause(made.get(), why.release());
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.get())), made.get());
   throw Raised();
@@ -154,10 +156,10 @@ nnex_error* error_of_callback(nnex_code code, const char* where) {
   const char* const kind = name ? PyUnicode_AsUTF8AndSize(name.get(), nullptr) : nullptr;
   PyErr_Clear();
   static uint64_t last = 0;
-  std::string sentence = kind ? kind : "an exception";
-  if (words && *words) sentence += std::string(": ") + words;
-  sentence += kMark + std::to_string(++last) + kMark;
-  nnex_error* const error = nnex_error_make(code, sentence.c_str(), where);
+  std::string words_of_it = kind ? kind : "an exception";
+  if (words && *words) words_of_it += std::string(": ") + words;
+  words_of_it += std::string(kMark) + std::to_string(++last) + kMarkEnd;
+  nnex_error* const error = nnex_error_make(code, words_of_it.c_str(), where);
   if (value) causes()[last] = Ref(value);
   while (causes().size() > kCauses) causes().erase(causes().begin());
   Py_XDECREF(type);
@@ -172,18 +174,16 @@ PyObject* kind(const char* name) {
 
 Ref text(const char* utf8) {
   if (!utf8) return Ref::of(Py_None);
-  if (std::strchr(utf8, kMark)) {
-    std::string plain;
-    bool out = true;
-    for (const char* c = utf8; *c; ++c) {
-      if (*c == kMark)
-        out = !out;
-      else if (out)
-        plain += *c;
-    }
-    return need(PyUnicode_DecodeUTF8(plain.c_str(), static_cast<Py_ssize_t>(plain.size()), "replace"));
-  }
   return need(PyUnicode_DecodeUTF8(utf8, static_cast<Py_ssize_t>(std::strlen(utf8)), "replace"));
+}
+
+Ref sentence(const char* utf8) {
+  std::string plain = utf8 ? utf8 : "";
+  for (size_t at = 0; (at = plain.find(kMark, at)) != std::string::npos;) {
+    const size_t end = plain.find(kMarkEnd, at + kMark.size());
+    plain.erase(at, end == std::string::npos ? end : end + 1 - at);
+  }
+  return text(plain.c_str());
 }
 
 std::string type_name(PyObject* object) {

@@ -90,7 +90,7 @@ R guarded(F body, R failed = nullptr) {
   return result;
 }
 
-/// What a callback raised, where this text of an error is of it: found by a mark that text() takes out again.
+/// What a callback raised, where this text of an error is of it: found by a mark that sentence() takes out again.
 Ref cause_of(const char* utf8);
 /// Raises what is no Exception but ends a program (KeyboardInterrupt).
 void pass_on(Ref& cause);
@@ -218,7 +218,8 @@ void dealloc(PyObject* self) {
 /// A class of nnex/_types.py, by its name.
 PyObject* kind(const char* name);
 
-Ref text(const char* utf8);               ///< None for NULL; without marks of causes.
+Ref text(const char* utf8);               ///< None for NULL.
+Ref sentence(const char* utf8);           ///< The same of an error's, without its mark (cause_of).
 std::string text_of(PyObject* object);    ///< Of str; TypeError for others.
 std::string path_of(PyObject* object);    ///< Of str, bytes and path-like objects.
 std::string type_name(PyObject* object);  ///< "list": for messages.

@@ -34,8 +34,8 @@ PyObject* check(PyObject*, PyObject* args) {
           faults.get(),
           need(Py_BuildValue("(iiNNNNN)", static_cast<int>(nnex_report_severity(r, i)),
                              static_cast<int>(nnex_report_code(r, i)), text(nnex_report_where(r, i)).release(),
-                             text(nnex_report_message(r, i)).release(), text(nnex_report_rule(r, i)).release(),
-                             text(nnex_report_found(r, i)).release(), text(nnex_report_needed(r, i)).release()))
+                             sentence(nnex_report_message(r, i)).release(), text(nnex_report_rule(r, i)).release(),
+                             sentence(nnex_report_found(r, i)).release(), text(nnex_report_needed(r, i)).release()))
               .get()));
     return need(Py_BuildValue("(NO)", PyBool_FromLong(nnex_report_sound(r)), faults.get())).release();
   });
