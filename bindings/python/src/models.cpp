@@ -18,13 +18,11 @@ struct Runner {
       : session(made<nnex_session>([&](nnex_session** out) { return nnex_session_make(model, &options, out); })) {}
 };
 
-struct ModelObject {
-  PyObject_HEAD nnex_model* handle;
+struct ModelObject : HandleObject<nnex_model> {
   nnex_session_options options;                // of the sessions below
   std::vector<std::unique_ptr<Runner>>* idle;  // of runs that name no session; the lock of Python guards them
 };
-struct SessionObject {
-  PyObject_HEAD nnex_session* handle;  // the runner's
+struct SessionObject : HandleObject<nnex_session> {  // the runner's
   Runner* runner;
   PyObject* model;
 };
@@ -220,6 +218,7 @@ PyObject* load(PyObject*, PyObject* args) {
 }
 
 void dealloc_model(PyObject* self) {
+  clear_weak<nnex_model>(self);
   delete std::exchange(reinterpret_cast<ModelObject*>(self)->idle, nullptr);
   dealloc<nnex_model>(self);
 }
@@ -243,13 +242,10 @@ PyObject* make_session(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 void dealloc_session(PyObject* self) {
+  clear_weak<nnex_session>(self);
   SessionObject& session = session_of(self);
   session.handle = nullptr;  // the runner's
-  if (Runner* const runner = std::exchange(session.runner, nullptr)) {
-    PyThreadState* const state = PyEval_SaveThread();
-    delete runner;
-    PyEval_RestoreThread(state);
-  }
+  if (Runner* const runner = std::exchange(session.runner, nullptr)) unlocked([&] { return delete runner, 0; });
   Py_CLEAR(session.model);
   dealloc<nnex_session>(self);
 }

@@ -4,7 +4,9 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <nnex.h>
+#include <structmember.h>
 
+#include <cstddef>
 #include <memory>
 #include <new>
 #include <string>
@@ -143,6 +145,7 @@ class Interruptible {
 template <class T>
 struct HandleObject {
   PyObject_HEAD T* handle;
+  PyObject* weak;  // references that do not keep it
 };
 
 /// Of each handle how it is freed, and its type in Python, made when the module is loaded.
@@ -205,9 +208,15 @@ template <class T>
 T* handle_of(PyObject* object) {
   return reinterpret_cast<HandleObject<T>*>(object)->handle;
 }
+/// What dealloc begins with.
+template <class T>
+void clear_weak(PyObject* self) {
+  if (reinterpret_cast<HandleObject<T>*>(self)->weak) PyObject_ClearWeakRefs(self);
+}
 template <class T>
 void dealloc(PyObject* self) {
   PyTypeObject* const type = Py_TYPE(self);
+  clear_weak<T>(self);
   if (T* const handle = handle_of<T>(self)) unlocked([&] { return Handle<T>::free(handle), 0; });
   reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
   Py_DECREF(type);
@@ -312,9 +321,15 @@ void add_graphs(PyObject* module);
 void add_webnn(PyObject* module);
 extern PyMethodDef model_functions[], graph_functions[], report_functions[], webnn_functions[];
 
-/// Makes a type and adds it; T's handle is in its objects.
+/// Makes a type and adds it; its objects begin as HandleObject<T>.
 template <class T>
-void add_type(PyObject* module, PyType_Spec& spec) {
+void add_type(PyObject* module, PyType_Spec spec) {
+  PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(HandleObject<T>, weak), READONLY, nullptr},
+                           {nullptr, 0, 0, 0, nullptr}};
+  std::vector<PyType_Slot> slots = {{Py_tp_members, members}};
+  for (const PyType_Slot* slot = spec.slots; slot->slot != 0; ++slot) slots.push_back(*slot);
+  slots.push_back({0, nullptr});
+  spec.slots = slots.data();
   const Ref type = need(PyType_FromSpec(&spec));
   Handle<T>::type = reinterpret_cast<PyTypeObject*>(type.get());
   Py_INCREF(type.get());

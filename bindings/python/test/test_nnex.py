@@ -67,6 +67,17 @@ class Values(unittest.TestCase):
         gc.collect()
         self.assertIsNone(gone())
 
+    def test_weak_references_keep_nothing(self):
+        model = graph(RELU)
+        things = [nnex.Value([1.0]), model.session(), nnex.parse_graph(RELU), model]
+        told = []
+        weak = [weakref.ref(thing, lambda _: told.append(1)) for thing in things]
+        cache = weakref.WeakValueDictionary(enumerate(things))
+        self.assertEqual([w() for w in weak], things)
+        del things, model
+        gc.collect()
+        self.assertEqual(([w() for w in weak], len(told), len(cache)), ([None] * 4, 4, 0))
+
     def test_rows_apart_and_other_orders_are_copied(self):
         array = np.arange(24, dtype="int32").reshape(4, 6)
         for view in (array[:, ::2], array.T, array[::-1], np.asfortranarray(array)):
