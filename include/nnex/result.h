@@ -11,6 +11,14 @@
 #include <utility>
 #include <vector>
 
+/// Behind a member function: what it returns lives as long as its object. Clang then warns of what points into a
+/// temporary that is gone, as `const Tensor* t = f()->tensor();`; other compilers do not.
+#if defined(__clang__)
+#define NNEX_LIFETIMEBOUND [[clang::lifetimebound]]
+#else
+#define NNEX_LIFETIMEBOUND
+#endif
+
 #pragma GCC visibility push(default)
 namespace nnex {
 
@@ -59,13 +67,13 @@ class [[nodiscard]] Error {
 
   Code code() const;
   /// The sentence alone: what was found, what was needed.
-  const std::string& message() const;
+  const std::string& message() const NNEX_LIFETIMEBOUND;
   /// The place, as "model.onnx: node 'conv1' (Conv), attribute 'pads'" or "graph.nnef:41:12"; empty when nobody knew.
-  const std::string& where() const;
+  const std::string& where() const NNEX_LIFETIMEBOUND;
   /// Options that would let the call pass.
-  const std::vector<Remedy>& remedies() const;
+  const std::vector<Remedy>& remedies() const NNEX_LIFETIMEBOUND;
   /// What was being done, inner tasks first.
-  const std::vector<std::string>& tasks() const;
+  const std::vector<std::string>& tasks() const NNEX_LIFETIMEBOUND;
 
   /// Adds the place, unless an inner function already knew it better.
   Error&& at(std::string_view place) &&;
@@ -129,20 +137,20 @@ class [[nodiscard]] Result {
   explicit operator bool() const { return ok(); }
 
   /// The value, which must be there: else the program ends, naming the error.
-  T& value() & { return need_value(), value_; }
-  const T& value() const& { return need_value(), value_; }
-  T&& value() && { return need_value(), std::move(value_); }
-  T& operator*() & { return value(); }
-  const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
-  T* operator->() { return &value(); }
-  const T* operator->() const { return &value(); }
+  T& value() & NNEX_LIFETIMEBOUND { return need_value(), value_; }
+  const T& value() const& NNEX_LIFETIMEBOUND { return need_value(), value_; }
+  T&& value() && NNEX_LIFETIMEBOUND { return need_value(), std::move(value_); }
+  T& operator*() & NNEX_LIFETIMEBOUND { return value(); }
+  const T& operator*() const& NNEX_LIFETIMEBOUND { return value(); }
+  T&& operator*() && NNEX_LIFETIMEBOUND { return std::move(*this).value(); }
+  T* operator->() NNEX_LIFETIMEBOUND { return &value(); }
+  const T* operator->() const NNEX_LIFETIMEBOUND { return &value(); }
   T value_or(T other) && { return ok() ? std::move(*this).value() : std::move(other); }
 
   /// The error, which must be there: else the program ends.
-  Error& error() & { return need_error(), error_; }
-  const Error& error() const& { return need_error(), error_; }
-  Error&& error() && { return need_error(), std::move(error_); }
+  Error& error() & NNEX_LIFETIMEBOUND { return need_error(), error_; }
+  const Error& error() const& NNEX_LIFETIMEBOUND { return need_error(), error_; }
+  Error&& error() && NNEX_LIFETIMEBOUND { return need_error(), std::move(error_); }
 
  private:
   void need_value() const {
@@ -169,9 +177,9 @@ class [[nodiscard]] Status {
   bool ok() const { return !error_.body_; }
   explicit operator bool() const { return ok(); }
   /// The error, which must be there: else the program ends.
-  Error& error() & { return need_error(), error_; }
-  const Error& error() const& { return need_error(), error_; }
-  Error&& error() && { return need_error(), std::move(error_); }
+  Error& error() & NNEX_LIFETIMEBOUND { return need_error(), error_; }
+  const Error& error() const& NNEX_LIFETIMEBOUND { return need_error(), error_; }
+  Error&& error() && NNEX_LIFETIMEBOUND { return need_error(), std::move(error_); }
 
  private:
   void need_error() const {

@@ -56,7 +56,7 @@ class Tensor {
   }
 
   DType dtype() const { return dtype_; }
-  const Shape& shape() const { return shape_; }
+  const Shape& shape() const NNEX_LIFETIMEBOUND { return shape_; }
   int64_t count() const { return count_; }
   /// Bytes of the elements (objects: of the C++ objects).
   int64_t bytes() const { return bytes_; }
@@ -66,11 +66,11 @@ class Tensor {
 
   /// The elements as T, whose width must be the type's: else the program ends. data() must be aligned.
   template <class T>
-  std::span<const T> as() const {
+  std::span<const T> as() const NNEX_LIFETIMEBOUND {
     need_element<T>();
     return {reinterpret_cast<const T*>(data_), static_cast<size_t>(count_)};
   }
-  std::span<const std::string> strings() const { return as<std::string>(); }
+  std::span<const std::string> strings() const NNEX_LIFETIMEBOUND { return as<std::string>(); }
 
   /// Whether mutable_data() may be asked for: the bytes are the caller's to write, or this tensor's alone.
   bool writable() const {
@@ -167,12 +167,12 @@ class Value {
   ~Value();
 
   bool empty() const { return state_.index() == 0; }
-  const Tensor* tensor() const { return std::get_if<Tensor>(&state_); }
-  Tensor* tensor() { return std::get_if<Tensor>(&state_); }
-  const SparseTensor* sparse() const { return shared<SparseTensor>(); }
-  const Sequence* sequence() const { return shared<Sequence>(); }
-  const Map* map() const { return shared<Map>(); }
-  const Optional* optional() const { return std::get_if<Optional>(&state_); }
+  const Tensor* tensor() const NNEX_LIFETIMEBOUND { return std::get_if<Tensor>(&state_); }
+  Tensor* tensor() NNEX_LIFETIMEBOUND { return std::get_if<Tensor>(&state_); }
+  const SparseTensor* sparse() const NNEX_LIFETIMEBOUND { return shared<SparseTensor>(); }
+  const Sequence* sequence() const NNEX_LIFETIMEBOUND { return shared<Sequence>(); }
+  const Map* map() const NNEX_LIFETIMEBOUND { return shared<Map>(); }
+  const Optional* optional() const NNEX_LIFETIMEBOUND { return std::get_if<Optional>(&state_); }
 
   /// "f32[1,3]", "sequence of 4", "map of 3", "empty optional".
   std::string text() const;
