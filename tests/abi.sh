@@ -8,7 +8,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 # The functions of C alone, with what debug information says of their types.
 echo '{ global: nnex_*; local: *; };' >"$scratch/map"
-g++ -std=c++20 -g -O0 -fPIC -fvisibility=hidden -shared -Wl,--version-script="$scratch/map" -Iinclude -Isrc -I"$build/generated" src/c/*.cpp -o "$scratch/libnnex.so"
+printf '%s\n' src/c/*.cpp | xargs -P "$(nproc)" -I {} sh -c 'g++ -std=c++20 -g -O0 -fPIC -fvisibility=hidden -Iinclude -Isrc -I"$1/generated" -c {} -o "$2/$(basename {}).o"' - "$build" "$scratch"
+g++ -shared -Wl,--version-script="$scratch/map" "$scratch"/*.o -o "$scratch/libnnex.so"
 abidw --headers-dir include --drop-private-types --drop-undefined-syms --no-corpus-path --no-comp-dir-path --no-show-locs \
   --exported-interfaces-only --out-file "$scratch/nnex.abi" "$scratch/libnnex.so"
 if [ "${2:-}" = --write ]; then mkdir -p tests/abi; cp "$scratch/nnex.abi" $baseline; exit; fi

@@ -85,7 +85,7 @@ def one(case):
 def main():
     counts, wrong = collections.defaultdict(collections.Counter), []
     with tempfile.TemporaryDirectory() as scratch:
-        cases = [*onnx_cases(scratch), *nnef_cases(scratch), *cvm_cases()]
+        cases = [*cvm_cases(), *nnef_cases(scratch), *onnx_cases(scratch)]  # the longest first
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             for (_, source), results in zip(cases, pool.map(one, cases)):
                 for pair, result in results:
