@@ -303,6 +303,9 @@ Result<std::vector<BakedShape>> follow_shapes(ir::Graph& g, const Shapes& was, c
 }
 
 Result<std::vector<BakedShape>> follow_symbols(ir::Graph& g, const SymbolicShapes& wanted) {
+  for (const auto& [name, extents] : wanted)
+    for (const NewExtent& e : extents)
+      if (!e.symbol.empty()) NNEX_TRY(check_symbol_name(e.symbol));
   NNEX_TRY(inline_calls(g));
   return Opening(g).run(wanted);
 }

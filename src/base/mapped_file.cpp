@@ -58,8 +58,12 @@ Result<uint64_t> size_of(int descriptor, const std::string& path) {
   return static_cast<uint64_t>(about.st_size);
 }
 
-/// O_NONBLOCK: opening a pipe or a device must not wait; regular files ignore it.
-Descriptor open_to_read(const std::string& path) { return {::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)}; }
+/// O_NONBLOCK: opening a pipe or a device must not wait; regular files ignore it. A path that the system would cut at
+/// a character 0 is that of another file.
+Descriptor open_to_read(const std::string& path) {
+  if (path.find('\0') != std::string::npos) return errno = EINVAL, Descriptor{-1};
+  return {::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+}
 
 /// The bytes from `from` on.
 Status read_all(int descriptor, const std::string& path, char* to, size_t size, uint64_t from = 0) {
@@ -229,6 +233,7 @@ struct Target {
 /// Follows links to the file they lead to, be it there or not. A device, pipe or socket is written into, as is what the
 /// system's own names of open files lead to. Error: unreadable for links in a circle.
 Result<Target> target_of(const std::string& path) {
+  if (path.find('\0') != std::string::npos) return failed("write", path, EINVAL);
   std::filesystem::path at(path);
   for (int hops = 0; hops < 40; ++hops) {
     struct stat about = {};

@@ -111,11 +111,21 @@ void forget_extents(ir::Graph& graph) {
   }
 }
 
+Status check_symbol_name(std::string_view name) {
+  const auto in_formulas = [](char c) { return std::string_view("+-*/()[], \t\n?").find(c) != std::string_view::npos; };
+  const bool is_number = !name.empty() && name[0] >= '0' && name[0] <= '9';
+  if (!name.empty() && !is_number && std::none_of(name.begin(), name.end(), in_formulas)) return {};
+  return failure(Code::invalid_argument,
+                 "found '{}'; needed a name for an extent: no number first, and nothing that formulas are made of",
+                 name);
+}
+
 Result<bool> rename_symbol(ir::Graph& graph, const std::string& from, const std::string& to) {
   const std::vector<std::string> known = graph.symbols();
   const auto is_known = [&](const std::string& s) { return std::find(known.begin(), known.end(), s) != known.end(); };
   const std::string symbol = is_known(from) ? from : symbol_at(graph, from);
   if (symbol.empty()) return false;
+  NNEX_TRY(check_symbol_name(to));
   if (is_known(to) && to != symbol)
     return failure(Code::invalid_argument, "the symbol '{}' cannot be called '{}': another one is", from, to);
   const Dim renamed = Dim::symbol(to);

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/graph.h"
@@ -19,6 +20,9 @@ Status set_input_shapes(ir::Graph& graph, const std::map<std::string, std::vecto
 
 /// What was declared or found of the extents that nodes make is forgotten, for inference to find.
 void forget_extents(ir::Graph& graph);
+
+/// Whether an extent may be called so. Error: invalid_argument.
+Status check_symbol_name(std::string_view name);
 
 /// A symbol of the inputs ("N", or "input.axis" for one without a name) is called `to` from now on. Whether there is
 /// one of the name. Error: invalid_argument (the inputs have `to` already).
