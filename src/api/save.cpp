@@ -31,6 +31,7 @@
 #include "standards/onnx/text.h"
 #include "standards/webnn/export.h"
 #include "standards/webnn/program_file.h"
+#include "tensor/memory_account.h"
 
 namespace nnex {
 namespace {
@@ -307,6 +308,7 @@ Result<Made> converted(const ModelSource& source, Format format, const ConvertOp
     if (copy) return std::move(*copy);
   }
   NNEX_ASSIGN(ir::Graph graph, read_from(source, graph_of(model, o.load)));
+  const AccountScope counted(account_of(o.load));  // of what is written
   auto made = made_in(std::move(graph), format, o.save, name);
   if (!made.ok()) return with_hint(std::move(made).error(), model, format, o, name);
   return made;

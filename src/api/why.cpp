@@ -18,6 +18,7 @@
 #include "passes/passes.h"
 #include "plan/plan.h"
 #include "run/compile.h"
+#include "tensor/memory_account.h"
 
 namespace nnex {
 namespace {
@@ -223,6 +224,7 @@ Result<Why> why(const ModelSource& source, const LoadOptions& options) {
     NNEX_TRY(fix_symbols(*graph, options.symbols));
     LoadOptions fixed = options;
     fixed.symbols.clear();  // the graph has none of them any more
+    const AccountScope counted(account_of(options));  // what is legalized for a standard may be large
     for (Format format : {Format::onnx, Format::nnef, Format::webnn, Format::cvm}) {
       if (!built(format)) continue;
       Status s = can_say(*graph, format);
