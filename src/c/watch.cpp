@@ -1,6 +1,15 @@
 #include "c/watch.h"
 
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <thread>
+#include <vector>
 
 namespace nnex::c {
 namespace {
@@ -15,6 +24,90 @@ std::chrono::steady_clock::time_point in(int64_t ns) {
 
 }  // namespace
 
+/// One thread for the callbacks of all runs. It sleeps where no run has been for a while: a thread for each would cost
+/// a short one more than the run itself.
+class Watcher {
+ public:
+  /// That of this process, which outlives every static object.
+  static Watcher* get() {
+    static std::mutex making;
+    static Watcher* made = nullptr;
+    static pid_t of = 0;
+    const std::lock_guard<std::mutex> lock(making);
+    if (!made || of != getpid()) {  // after a fork the thread is the parent's
+      made = new Watcher;
+      of = getpid();
+    }
+    return made;
+  }
+
+  void add(Watch& watch) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!started_) start();
+    watches_.push_back(&watch);
+    if (asleep_) changed_.notify_all();
+  }
+
+  void remove(Watch& watch) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return !watch.asking_; });
+    watches_.erase(std::find(watches_.begin(), watches_.end(), &watch));
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kPause{2};
+  static constexpr int kIdle = 100;  ///< Pauses without a run.
+
+  void start() {
+    std::thread([this] {
+      sigset_t all;
+      sigfillset(&all);
+      pthread_sigmask(SIG_SETMASK, &all, nullptr);  // signals are for the threads of the host
+      watch_all();
+    }).detach();
+    started_ = true;
+  }
+
+  [[noreturn]] void watch_all() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (int idle = 0;; idle = watches_.empty() ? idle + 1 : 0) {
+      if (idle == kIdle) {
+        asleep_ = true;
+        changed_.wait(lock, [&] { return !watches_.empty(); });
+        asleep_ = false;
+      }
+      lock.unlock();
+      std::this_thread::sleep_for(kPause);
+      lock.lock();
+      ++round_;
+      while (Watch* const watch = next()) ask(*watch, lock);
+    }
+  }
+
+  /// One that was not asked in this round; runs come and go meanwhile.
+  Watch* next() {
+    const auto at = std::find_if(watches_.begin(), watches_.end(),
+                                 [&](const Watch* w) { return w->round_ != round_ && !w->flag_; });
+    return at == watches_.end() ? nullptr : *at;
+  }
+
+  void ask(Watch& watch, std::unique_lock<std::mutex>& lock) {
+    watch.round_ = round_;
+    watch.asking_ = true;
+    lock.unlock();
+    if (watch.given_.cancelled(watch.given_.context)) watch.flag_ = true;
+    lock.lock();
+    watch.asking_ = false;
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Watch*> watches_;
+  uint64_t round_ = 0;
+  bool started_ = false, asleep_ = false;
+};
+
 Result<nnex_run_options> run_options(const nnex_run_options* given) {
   NNEX_ASSIGN(const nnex_run_options o, known(given));
   if (o.timeout_ns < 0)
@@ -23,29 +116,19 @@ Result<nnex_run_options> run_options(const nnex_run_options* given) {
   return o;
 }
 
-Watch::Watch(const nnex_run_options& given) {
-  if (given.timeout_ns) options_.deadline = in(given.timeout_ns);
-  if (!given.cancelled) return;
+Watch::Watch(const nnex_run_options& given) : given_(given) {
+  if (given_.timeout_ns) options_.deadline = in(given_.timeout_ns);
+  if (!given_.cancelled) return;
   options_.cancel = &flag_;
-  thread_ = std::thread([this, cancelled = given.cancelled, context = given.context] {
-    std::unique_lock<std::mutex> lock(mutex_);
-    while (!over_ && !flag_) {
-      lock.unlock();
-      if (cancelled(context)) flag_ = true;
-      lock.lock();
-      changed_.wait_for(lock, std::chrono::milliseconds(2), [&] { return over_; });
-    }
-  });
+  flag_ = given_.cancelled(given_.context);
+  if (flag_) return;
+  Watcher* const watcher = Watcher::get();
+  watcher->add(*this);
+  watcher_ = watcher;
 }
 
 Watch::~Watch() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    over_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
+  if (watcher_) watcher_->remove(*this);
 }
 
 }  // namespace nnex::c

@@ -2,9 +2,6 @@
 // The options of a run as C says them, as those of C++.
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
 
 #include "base/try.h"
 #include "c/handles.h"
@@ -14,7 +11,10 @@ namespace nnex::c {
 /// What a caller gave for a run. Errors: invalid_argument (a forgotten size, a negative timeout).
 Result<nnex_run_options> run_options(const nnex_run_options* given);
 
-/// Asks the caller every few milliseconds whether a run shall go on, as long as it lives; the time begins with it.
+class Watcher;
+
+/// Asks the caller at once, and then every few milliseconds, whether a run shall go on, as long as it lives; the time
+/// begins with it.
 class Watch {
  public:
   explicit Watch(const nnex_run_options& given);
@@ -24,12 +24,13 @@ class Watch {
   const RunOptions& options() const { return options_; }
 
  private:
+  friend class Watcher;
+  const nnex_run_options given_;
   RunOptions options_;
   std::atomic<bool> flag_ = false;
-  bool over_ = false;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::thread thread_;
+  Watcher* watcher_ = nullptr;
+  bool asking_ = false;  ///< These two are the watcher's.
+  uint64_t round_ = 0;
 };
 
 }  // namespace nnex::c
