@@ -175,7 +175,8 @@ Status add_used(const std::string& path, Names& to) {
     options.weight_seed = 1;
     auto model = Model::load(path, options);
     if (!model.ok()) return std::move(model).error();
-    add_operators(model->graph(), to);
+    NNEX_ASSIGN(const Graph graph, model->graph());
+    add_operators(graph, to);
     to.erase("call");  // a custom operator, which is the host's
   }
   return {};

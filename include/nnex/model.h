@@ -183,9 +183,14 @@ class Model {
   /// What its sessions keep from run to run (NNEF variables that are updated), by label; among neither inputs nor
   /// outputs.
   const std::vector<PortInfo>& states() const;
-  /// A copy of the graph as it runs, after the passes; constants are shared. Called before the first run it keeps them:
-  /// later, those that were packed may have no data() any more.
-  Graph graph() const;
+  /// A copy of the graph as it runs, after the passes; constants are shared, and stay beside the forms that kernels
+  /// read. Error: invalid_argument where runs have packed some of them away: it is taken before the first run.
+  Result<Graph> graph() const;
+  /// What the model says of itself.
+  const Metadata& metadata() const;
+  /// How many nodes a run computes, where it computes each of them once; nothing where one chooses or repeats others,
+  /// or is the host's.
+  std::optional<size_t> nodes_once() const;
   /// Bytes of constants in the forms that kernels read, which its sessions share; they are made by the first runs.
   int64_t packed_memory() const;
   /// Whether it came out of the cache of compiled models, or goes into it.

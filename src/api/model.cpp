@@ -144,6 +144,11 @@ Result<Model> Model::compile(Graph graph, const LoadOptions& options) {
   });
 }
 
-Graph Model::graph() const { return wrap(graph_of(*this)); }
+Result<Graph> Model::graph() const {
+  return guarded([&]() -> Result<Graph> {
+    NNEX_ASSIGN(ir::Graph graph, whole_graph(*this));
+    return wrap(std::move(graph));
+  });
+}
 
 }  // namespace nnex

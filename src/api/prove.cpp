@@ -10,7 +10,7 @@
 #include "base/failure.h"
 #include "base/try.h"
 #include "nnex/load.h"
-#include "nnex/operators.h"
+#include "run/compile.h"
 
 namespace nnex {
 namespace {
@@ -33,15 +33,9 @@ bool has_reals(const std::vector<PortInfo>& ports) {
 }
 
 /// The first operator of a graph, or of its blocks, that draws random numbers; empty: none does.
-std::string random_operator(const Graph& graph) {
-  std::vector<NodeId> nodes = graph.nodes();
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    const auto node = graph.node(nodes[i]);
-    if (!node.ok() || node->custom) continue;
-    if (const auto op = find_operator(node->op); op.ok() && !op->pure) return node->op;
-    for (BlockId block : node->blocks)
-      if (const auto inner = graph.nodes(block); inner.ok()) nodes.insert(nodes.end(), inner->begin(), inner->end());
-  }
+std::string random_operator(const ir::Graph& graph) {
+  for (NodeId id : graph.order_with_blocks())
+    if (const Node& node = graph[id]; !node.custom && !node.op->pure) return std::string(node.op->name);
   return {};
 }
 
@@ -149,7 +143,7 @@ Result<Proof> prove(const ModelSource& source, const LoadOptions& load_source, c
   WholeRun a;
   {  // one model at a time is in memory
     NNEX_ASSIGN(const Model model, load_model(source, load_source));
-    if (const std::string op = random_operator(model.graph()); !op.empty()) {
+    if (const std::string op = random_operator(*GraphView(model)); !op.empty()) {
       proof.unproven = fmt::format("{} draws random numbers", op);
       return proof;
     }

@@ -142,7 +142,8 @@ nnex_error* nnex_graph_of_model(const nnex_model* model, nnex_graph** out) {
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(model);
     NNEX_C_NEED(out);
-    NNEX_ASSIGN(*out, graph_handle(model->model.graph()));
+    NNEX_ASSIGN(Graph graph, model->model.graph());
+    NNEX_ASSIGN(*out, graph_handle(std::move(graph)));
     return {};
   });
 }
@@ -212,6 +213,13 @@ nnex_error* nnex_graph_rename(const nnex_graph* graph, const char* const* names,
       if (!pairs.emplace(from[i], to[i]).second)
         return Error(Code::invalid_argument, "found the name '" + from[i] + "' twice");
     return rename(g, pairs);
+  });
+}
+
+nnex_error* nnex_graph_set_symbol(const nnex_graph* graph, const char* symbol, int64_t extent, nnex_graph** out) {
+  return c::edited(graph, out, [&](Graph& g) -> Status {
+    NNEX_C_NEED(symbol);
+    return g.set_symbols({{symbol, extent}});
   });
 }
 

@@ -33,6 +33,9 @@ Result<Model> kept_and_found(const Model& model, const LoadOptions& options);
 /// The graph as it runs, after the passes; from now on its constants stay.
 const ir::Graph& graph_of(const Model& model);
 
+/// A copy of it, with all constants. Error: invalid_argument where runs have packed some of them away.
+Result<ir::Graph> whole_graph(const Model& model);
+
 /// A model's graph for as long as this lives, during which nobody plans. Unlike graph_of() it lets constants go
 /// later, so nothing may be held of it afterwards but tensors, by copy.
 class GraphView {

@@ -17,6 +17,7 @@
 #include "graph/missing.h"
 #include "graph/symbols.h"
 #include "kernels/simd/loops.h"
+#include "ops/fused.h"
 #include "passes/pipeline.h"
 #include "run/carry.h"
 #include "run/compile.h"
@@ -303,8 +304,33 @@ const ir::Graph& graph_of(const Model& model) {
   model.impl().compiled->memory.keep_all();
   return model.impl().compiled->graph;
 }
+Result<ir::Graph> whole_graph(const Model& model) {
+  const GraphView view(model);
+  const ir::Graph& graph = *view;
+  for (uint32_t n = 0; n < graph.value_count(); ++n) {
+    const ValueDef& v = graph[ValueId{n}];
+    if (const Tensor* t = v.constant.tensor(); t && plan::ConstantMemory::is_lost(*t))
+      return failure(Code::invalid_argument,
+                     "constant '{}' is only there as kernels read it, since the model has run: take the graph before "
+                     "the first run, or read it anew (load_graph)",
+                     v.name);
+  }
+  return graph_of(model);
+}
 GraphView::GraphView(const Model& model)
     : lock_(model.impl().compiled->planning), graph_(model.impl().compiled->graph) {}
+const Metadata& Model::metadata() const { return impl().compiled->graph.meta; }
+std::optional<size_t> Model::nodes_once() const {
+  const GraphView view(*this);
+  const ir::Graph& graph = *view;
+  size_t count = 0;
+  for (NodeId id : graph.order()) {
+    const Node& node = graph[id];
+    if (node.custom || (!node.blocks.empty() && !is_fused(*node.op))) return std::nullopt;
+    ++count;
+  }
+  return count;
+}
 int64_t Model::packed_memory() const { return impl().compiled->packs.bytes(); }
 CacheInfo Model::cache() const {
   const std::lock_guard lock(impl().telling);

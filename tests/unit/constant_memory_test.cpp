@@ -102,6 +102,24 @@ TEST(ConstantMemory, WhatAnotherNodeReadsStays) {
   EXPECT_EQ(answer(model, kWidth), first);
 }
 
+TEST(ConstantMemory, AGraphWhoseWeightsAreGoneIsNotGiven) {
+  const Model model = loaded(products(3));
+  EXPECT_EQ(model.nodes_once(), 2U);
+  answer(model, 3);
+  const auto late = model.graph();
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.error().code(), Code::invalid_argument);
+  EXPECT_NE(late.error().message().find("take the graph before the first run"), std::string::npos);
+
+  const Model other = loaded(products(3));
+  const auto early = other.graph();
+  ASSERT_TRUE(early.ok());
+  answer(other, 3);
+  EXPECT_EQ(lost(other), 0U);
+  EXPECT_FALSE(early->text().empty());
+  EXPECT_TRUE(other.graph().ok());
+}
+
 TEST(ConstantMemory, WhoHasSeenTheGraphMayHoldIt) {
   const Model model = loaded(products(3));
   const ir::Graph copy = graph_of(model);

@@ -45,15 +45,6 @@ auto unless(Flag stop, F f) {
   };
 }
 
-bool straight(const Graph& graph) {
-  const auto nodes = graph.nodes();
-  if (nodes.size() > kStraightNodes) return false;
-  return std::all_of(nodes.begin(), nodes.end(), [&](NodeId id) {
-    const auto node = graph.node(id);
-    return node.ok() && node->blocks.empty() && !node->custom;
-  });
-}
-
 int64_t bytes_of(const Napi::Object& source) {
   const Napi::Value bytes = source.Get("bytes");
   return bytes.IsTypedArray() ? static_cast<int64_t>(bytes.As<Napi::TypedArray>().ByteLength()) : 0;
@@ -67,9 +58,9 @@ Napi::Value load(const Napi::CallbackInfo& info) {
     if (!model.ok()) return std::move(model).error();
     auto box = std::make_shared<ModelBox>();
     box->model = std::move(*model);
-    const Graph graph = box->model.graph();
-    box->metadata = graph.metadata();
-    box->straight = straight(graph);
+    box->metadata = box->model.metadata();
+    const std::optional<size_t> nodes = box->model.nodes_once();
+    box->straight = nodes && *nodes <= kStraightNodes;
     box->source = bytes;
     return box;
   };

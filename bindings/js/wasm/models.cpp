@@ -41,7 +41,7 @@ NNEX_EXPORT const uint8_t* nnex_model_load(const uint8_t* in) {
   auto model = load_model(source_from(args[0]), load_options_from(args[1]));
   if (!model.ok()) return bad(model.error());
   auto* box = new ModelBox{std::move(*model), {}};
-  box->metadata = box->model.graph().metadata();
+  box->metadata = box->model.metadata();
   Reply& reply = good();
   reply.address(box);
   Object(reply)

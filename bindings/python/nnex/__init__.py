@@ -51,7 +51,7 @@ class Model(_Model):
         return session.nodes
 
     def graph(self) -> Graph:
-        """What the model runs: its graph after the passes, to be looked at; many have operations that no standard has."""
+        """What the model runs: its graph after the passes, taken before the first run; many have operations that no standard has."""
         return _nnex.graph_load(self, {})
 
     def __repr__(self):
