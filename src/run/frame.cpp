@@ -70,6 +70,7 @@ Status Frame::run_nodes(std::span<const Value> inputs, const RunOptions& options
       slot = Value(std::move(copy));
     }
   }
+  ran_.clear();
   Status ran = run_block(kMain);
   if (!ran.ok())
     for (ValueId v : graph_.inputs()) slots_[v.n] = Value();  // what failed keeps no caller's memory
@@ -82,6 +83,7 @@ Result<std::vector<Value>> Frame::run(std::span<const Value> inputs, const RunOp
   NNEX_TRY(run_nodes(inputs, options));
   AccountScope counted(account_);
   NNEX_ASSIGN(std::vector<Value> out, results(kMain));
+  let_go(0);
   for (ValueId v : graph_.inputs()) slots_[v.n] = Value();
   for (size_t i = 0, first = out.size() - states.size(); i < states.size(); ++i) states[i] = std::move(out[first + i]);
   out.resize(out.size() - states.size());
@@ -110,8 +112,7 @@ Status Frame::run_into(std::span<const Value> inputs, std::span<Tensor> outputs,
     NNEX_ASSIGN(Value held, owned(*r));
     next.push_back(std::move(held));
   }
-  for (size_t i = 0; i < made.size(); ++i)  // the caller's memory is not kept
-    if (const Tensor* t = slots_[made[i].n].tensor(); t && t->data() == outputs[i].data()) slots_[made[i].n] = Value();
+  let_go(0);  // the caller's memory is not kept
   for (ValueId v : graph_.inputs()) slots_[v.n] = Value();
   states = std::move(next);
   return {};
@@ -126,7 +127,7 @@ Status Frame::give_memory(const plan::Step::Fresh& f) {
     slot = Value(Tensor::borrow_mutable(f.dtype, f.shape, to.mutable_data()));
     return {};
   }
-  slot = Value();  // the last run's result, whose memory is the next where its caller has let go of it
+  slot = Value();  // that of a run that failed
   NNEX_ASSIGN(Tensor t, pool_->make(f.dtype, f.shape));
   slot = Value(std::move(t));
   return {};
@@ -136,6 +137,7 @@ Status Frame::run_block(BlockId block) {
   NodeId from = graph_[block].first;
   while (from.valid()) {
     NNEX_ASSIGN(Bound * b, bound(block, from));
+    ran_.push_back(b);
     const plan::Plan& plan = *b->plan;
     const std::span<const plan::Step> steps = plan.steps;
     for (size_t s = 0; s < steps.size();) {
@@ -251,7 +253,7 @@ Result<Frame::Bound*> Frame::bound(BlockId block, NodeId from) {
     stretch.active = found, stretch.version = arenas_[block.n].version;
     return found;
   }
-  Bound made{key, nullptr, {}, {}};
+  Bound made{key, nullptr, {}, {}, {}};
   NNEX_ASSIGN(made.plan, plan_for(block, from, stretch));
   wire(made);
   stretch.plans.push_front(std::move(made));
@@ -292,6 +294,16 @@ Result<std::shared_ptr<const plan::Plan>> Frame::plan_for(BlockId block, NodeId 
   return plan;
 }
 
+void Frame::find_lent(const plan::Step& step, Bound& b) {
+  const auto has_place = [&](ValueId v) {
+    return std::any_of(b.plan->slots.begin(), b.plan->slots.end(), [&](const auto& slot) { return slot.value == v; });
+  };
+  for (const plan::Step::Fresh& f : step.fresh) b.lent.push_back(f.value);
+  if (step.how != plan::Step::How::view && step.how != plan::Step::How::blocks && !step.open) return;
+  for (ValueId v : step.out)
+    if (v.valid() && !has_place(v)) b.lent.push_back(v);
+}
+
 void Frame::wire(Bound& b) {
   for (const plan::Slices& slices : b.plan->slices) {
     std::vector<Bound::Lane>& lanes = b.lanes.emplace_back(static_cast<size_t>(slices.lanes));
@@ -307,6 +319,7 @@ void Frame::wire(Bound& b) {
     return at == borders.end() ? nullptr : &lane.border[static_cast<size_t>(at - borders.begin())];
   };
   for (const plan::Step& step : b.plan->steps) {
+    find_lent(step, b);
     Bound::Wires& w = b.wires.emplace_back();
     if (step.slices < 0) {
       for (ValueId v : step.in) w.in.push_back(v.valid() ? &slots_[v.n] : nullptr);
@@ -461,8 +474,16 @@ Result<std::vector<Value>> Frame::results(BlockId block) {
 Result<std::vector<Value>> Frame::call_block(BlockId block, std::vector<Value> params) {
   const Block& b = graph_[block];
   for (size_t i = 0; i < params.size() && i < b.params.size(); ++i) slots_[b.params[i].n] = std::move(params[i]);
+  const size_t before = ran_.size();
   NNEX_TRY(run_block(block));
-  return results(block);
+  auto out = results(block);
+  let_go(before);
+  return out;
+}
+
+void Frame::let_go(size_t from) {
+  for (; ran_.size() > from; ran_.pop_back())
+    for (ValueId v : ran_.back()->lent) slots_[v.n] = Value();
 }
 
 }  // namespace nnex::run

@@ -77,6 +77,7 @@ class Frame {
       std::vector<Wires> wires;                   ///< From the slices' first step on.
     };
     std::vector<Wires> wires;              ///< Of steps that are no part of slices.
+    std::vector<ValueId> lent;             ///< Slots whose memory results may have.
     std::vector<std::vector<Lane>> lanes;  ///< By slices of the plan.
   };
   /// Who runs a step.
@@ -103,6 +104,8 @@ class Frame {
   /// Everything of a run but its results.
   Status run_nodes(std::span<const Value> inputs, const RunOptions& options);
   Status run_block(BlockId block);
+  /// Slots of what has run since `ran_` had so many: their memory is from now on that of whoever has the results alone.
+  void let_go(size_t from);
   /// The stretch that starts at `from`, which knows what it reads from outside.
   Stretch& stretch_at(BlockId block, NodeId from);
   Result<Bound*> bound(BlockId block, NodeId from);
@@ -110,6 +113,7 @@ class Frame {
   Result<std::shared_ptr<const plan::Plan>> plan_for(BlockId block, NodeId from, const Stretch& stretch);
   Status bind(BlockId block, Bound& b);
   void wire(Bound& b);
+  static void find_lent(const plan::Step& step, Bound& b);
   Status run_steps(std::span<const plan::Step> steps, std::span<const Bound::Wires> wires, Worker worker);
   /// Steps that are those of one of the plan's slices.
   Status run_slices(Bound& b, std::span<const plan::Step> steps);
@@ -157,6 +161,7 @@ class Frame {
   std::shared_ptr<OutputPool> pool_ = std::make_shared<OutputPool>();
   std::span<Tensor> into_;                  ///< While run_into() runs: where the network's results are wanted.
   std::shared_ptr<MemoryAccount> account_;  ///< Of this run, or of an earlier one whose tensors are gone.
+  std::vector<const Bound*> ran_;           ///< By blocks that are on, the stretches that ran.
   Team* team_ = nullptr;
   const RunOptions* run_options_ = nullptr;
   uint64_t run_counter_ = 0;

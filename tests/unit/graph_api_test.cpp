@@ -388,10 +388,42 @@ TEST(GraphApi, AModelGivesItsGraph) {
   options.optimize = false;
   const auto model = Model::compile(s.g, options);
   ASSERT_TRUE(model.ok());
-  const Graph g = model->graph();
+  const auto taken = model->graph();
+  ASSERT_TRUE(taken.ok());
+  const Graph& g = *taken;
   EXPECT_EQ(g.nodes().size(), 3u);
   EXPECT_FALSE(g.value(s.x).ok());  // another graph
   EXPECT_EQ(run(g, {floats({1, 2}, {1, 1})}), (std::vector<float>{0, 7, 19}));
+}
+
+/// Runs a graph twice and writes into its inputs and results in between.
+void write_between_runs(const std::string& text, Tensor x) {
+  const auto graph = Graph::parse(text);
+  ASSERT_TRUE(graph.ok()) << said(graph);
+  const auto model = Model::compile(*graph);
+  ASSERT_TRUE(model.ok()) << said(model);
+  nnex::Session session = model->session();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(x.writable()) << text;
+    x.mutable_as<float>()[0] = static_cast<float>(i);
+    auto out = session.run(std::vector<Value>{x});
+    ASSERT_TRUE(out.ok()) << said(out);
+    for (Value& v : *out) {
+      if (v.tensor()->data() == x.data()) continue;  // it is the input under another shape
+      ASSERT_TRUE(v.tensor()->writable()) << text;
+      v.tensor()->mutable_as<float>()[0] = 7;
+    }
+  }
+}
+
+TEST(GraphApi, ResultsAreTheCallersAlone) {
+  const auto pair = [] { return floats({1, 2}, {1, 2}); };
+  write_between_runs("graph g(x: f32[N,2]) -> (y) { y = relu(x); }", pair());
+  write_between_runs("graph g(x: f32[N,2]) -> (y, z) { y = exp(x); z = abs(y); }", pair());
+  write_between_runs("graph g(x: f32[N,2]) -> (y) { y = reshape(x, i64[1](2)); }", pair());
+  write_between_runs("graph g(x: f32[N,2]) -> (y) { e = exp(x); y = reshape(e, i64[1](2)); }", pair());
+  write_between_runs("graph g(x: f32[N,2]) -> (y) { y = compress(x, bool[2](true, true), axis = 1); }", pair());
+  write_between_runs("graph g(x: f32[200,200]) -> (y) { y = exp(x); }", floats({200, 200}, std::vector<float>(40000)));
 }
 
 TEST(GraphApi, TextOfNonsenseIsAnError) {
