@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "nnex/rows.h"
 #include "serve/protocol.h"
 #include "shared/random_input.h"
 #include "shared/try.h"
@@ -30,11 +31,22 @@ std::string first_symbol(const PortInfo& port) {
   return text.find_first_of("?*+-/() ") == std::string::npos ? text : std::string();
 }
 
-std::string why_not_by_shape(const Model& model) {
+std::string why_no_symbol(const PortInfo& port) {
+  if (port.dtype == DType::none || !port.known_rank || port.extents.empty())
+    return fmt::format("input '{}' is {}: it has no first extent", port.name, port.type);
+  const bool open = port.extents[0] < 0 && port.dims[0].front() == '?';
+  return fmt::format("input '{}' is {}: {}", port.name, port.type,
+                     port.extents[0] >= 0 ? "its first extent is a number"
+                     : open               ? "its first extent is open, but has no name that outputs could have"
+                                          : "its first extent is a formula");
+}
+
+/// Why its rows cannot be told to be independent without a run; empty: they can.
+std::string why_not_by_graph(const Model& model) {
   if (!model.states().empty()) return "it keeps values from run to run";
   if (model.inputs().empty() || model.outputs().empty()) return "it lacks inputs or outputs";
   const std::string symbol = first_symbol(model.inputs()[0]);
-  if (symbol.empty()) return fmt::format("input '{}' has no open first extent", model.inputs()[0].name);
+  if (symbol.empty()) return why_no_symbol(model.inputs()[0]);
   for (const auto* side : {&model.inputs(), &model.outputs()}) {
     for (const PortInfo& port : *side) {
       if (datatype_of(port.dtype).empty()) return fmt::format("'{}' is {}", port.name, port.type);
@@ -43,7 +55,7 @@ std::string why_not_by_shape(const Model& model) {
         if (mentions(port.dims[i], symbol)) return fmt::format("'{}' has {} in another extent", port.name, symbol);
     }
   }
-  return {};
+  return where_rows_meet(model, symbol);
 }
 
 bool same_bytes(const Tensor& a, const Tensor& b) {
@@ -88,10 +100,10 @@ Result<bool> same_together(const Model& model, Session& session, int64_t open) {
 }  // namespace
 
 std::string why_not_batched(const Model& model, const SessionOptions& options) {
-  if (std::string why = why_not_by_shape(model); !why.empty()) return why;
+  if (std::string why = why_not_by_graph(model); !why.empty()) return why;
   Session session = model.session(options);
   std::string why;
-  for (const int64_t open : {5, 1}) {
+  for (const int64_t open : {5, 1, 64}) {  // words, steps of a state, pixels
     const auto same = same_together(model, session, open);
     if (same.ok()) return *same ? std::string() : "its rows depend on each other";
     why = fmt::format("a trial on random numbers failed: {}", same.error().message());

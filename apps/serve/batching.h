@@ -11,8 +11,8 @@
 namespace nnex::serve {
 
 /// Why a model's requests cannot be run together; empty: they can. They can where the first extent of every input and
-/// output is one symbol that stands nowhere else, nothing is kept from run to run, and rows of seeded random numbers
-/// give the same bytes alone as among others.
+/// output is one symbol that stands nowhere else, nothing is kept from run to run, rows meet at no node
+/// (nnex/rows.h), and rows of seeded random numbers give the same bytes alone as among others.
 std::string why_not_batched(const Model& model, const SessionOptions& session);
 
 /// Rows of a request; -1 where its inputs disagree.

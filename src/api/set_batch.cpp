@@ -7,6 +7,7 @@
 #include "api/graph_impl.h"
 #include "api/layer_walk.h"
 #include "api/random_runs.h"
+#include "api/rows.h"
 #include "api/set_shapes.h"
 #include "base/failure.h"
 #include "base/guarded.h"
@@ -148,9 +149,35 @@ Result<Shapes> shapes_of_batch(const ir::Graph& g) {
   return shapes;
 }
 
+/// The shapes that inputs with axes have where their batch is open under this name.
+SymbolicShapes open_batch_shapes(const ir::Graph& g, const std::string& symbol) {
+  SymbolicShapes wanted;
+  for (size_t i = 0; i + g.states.size() < g.inputs().size(); ++i) {
+    const ValueDef& input = g[g.inputs()[i]];
+    if (!input.type.dims->empty()) wanted[input.name] = {{0, symbol}};
+  }
+  return wanted;
+}
+
+/// Runs on random numbers would miss elements that meet only where numbers are large, say.
+Status check_apart(const ir::Graph& open, const std::string& symbol) {
+  const std::string met = where_rows_meet(open, symbol);
+  return met.empty() ? Status() : failure(Code::unsupported, "the elements of a batch are not independent: {}", met);
+}
+
+/// The same of a network whose batch is a number, where it can be opened at all.
+Status check_apart(const ir::Graph& g) {
+  std::string symbol = "batch";
+  const std::vector<std::string> taken = g.symbols();
+  while (std::find(taken.begin(), taken.end(), symbol) != taken.end()) symbol += '_';
+  ir::Graph open = g;
+  return follow_symbols(open, open_batch_shapes(open, symbol)).ok() ? check_apart(open, symbol) : Status();
+}
+
 Result<BatchReport> batched(ir::Graph& g, int64_t batch, const RunOptions& run) {
   if (batch < 1) return failure(Code::invalid_argument, "found a batch of {}; needed at least 1", batch);
   NNEX_ASSIGN(const Shapes was, shapes_of_batch(g));
+  NNEX_TRY(check_apart(g));
   BatchReport report;
   ir::Graph one = g;
   NNEX_TRY(follow_shapes(one, was, with_batch(was, 1)));
@@ -161,14 +188,11 @@ Result<BatchReport> batched(ir::Graph& g, int64_t batch, const RunOptions& run) 
 
 Result<BatchReport> batch_opened(ir::Graph& g, const std::string& symbol, const RunOptions& run) {
   constexpr int64_t kProven = 3;
+  NNEX_TRY(check_symbol_name(symbol));
   NNEX_TRY(shapes_of_batch(g));
-  SymbolicShapes wanted;
-  for (size_t i = 0; i + g.states.size() < g.inputs().size(); ++i) {
-    const ValueDef& input = g[g.inputs()[i]];
-    if (!input.type.dims->empty()) wanted[input.name] = {{0, symbol}};
-  }
   BatchReport report;
-  NNEX_ASSIGN(report.rewritten, follow_symbols(g, wanted));
+  NNEX_ASSIGN(report.rewritten, follow_symbols(g, open_batch_shapes(g, symbol)));
+  NNEX_TRY(check_apart(g, symbol));
   ir::Graph one = g, many = g;
   NNEX_TRY(fix_symbols(one, {{symbol, 1}}));
   NNEX_TRY(fix_symbols(many, {{symbol, kProven}}));
