@@ -25,7 +25,7 @@
  * comparing) and errors never change and may be used from any number of threads at once, freeing aside. A session runs
  * one inference at a time: a second call during a run is refused. Options and lists that are being filled belong to one
  * thread. Callbacks are called on the thread that called nnex, custom operators on the threads of the run as well,
- * and `cancelled` on one of its own.
+ * and `cancelled` on a thread of nnex, too.
  *
  * Structs that begin with `size` are versioned by it: set it to sizeof(the struct) and the rest to 0 (as
  * `= {sizeof(nnex_run_options)}` does); later versions add members at the end, and 0 is always today's behaviour. A
@@ -71,9 +71,9 @@ typedef enum nnex_code {
   NNEX_INVALID_MODEL = 1,    /* The file or graph breaks a rule of its standard. */
   NNEX_UNREADABLE = 2,       /* The file cannot be opened, read or written. */
   NNEX_UNSUPPORTED = 3,      /* Legal, but nnex lacks it. */
-  NNEX_LIMIT = 4,            /* A limit on memory, size, depth, steps or time was reached. */
+  NNEX_LIMIT = 4,            /* A limit on memory, size, depth or steps was reached. */
   NNEX_FAULT = 5,            /* The data of this run made an operator fail. */
-  NNEX_CANCELLED = 6,        /* The caller asked the run to stop. */
+  NNEX_CANCELLED = 6,        /* The caller asked the run to stop, or its time was over. */
   NNEX_INTERNAL = 7          /* A mistake in nnex. */
 } nnex_code;
 
@@ -194,8 +194,8 @@ NNEX_C_API int64_t nnex_tensor_count(const nnex_value* tensor);
 /* Bytes of the elements, and where they are; of NNEX_STR 0 and NULL. */
 NNEX_C_API size_t nnex_tensor_bytes(const nnex_value* tensor);
 NNEX_C_API const void* nnex_tensor_data(const nnex_value* tensor);
-/* The bytes to fill: of a tensor that no other handle, no run and no session shares (the session keeps what its last
- * run gave). NULL for any other, for one of DLPack and for texts. */
+/* The bytes to fill: of a tensor that no other handle and no run shares. NULL for any other, for one of DLPack, for
+ * texts, and for outputs that are constants of the model. */
 NNEX_C_API void* nnex_tensor_mutable_data(nnex_value* tensor);
 /* Element `index` of a tensor of texts; NULL where there is none. */
 NNEX_C_API const char* nnex_tensor_string(const nnex_value* tensor, int64_t index);
@@ -344,8 +344,10 @@ typedef struct nnex_session_options {
 
 typedef struct nnex_run_options {
   size_t size;
-  int64_t timeout_ns;               /* 0: none; INT64_MAX is as good. */
-  bool (*cancelled)(void* context); /* Asked now and then while a run is on, on a thread of nnex; may be NULL. */
+  int64_t timeout_ns; /* 0: none; INT64_MAX is as good. */
+  /* May be NULL. Asked before a run on the caller's thread, and every few milliseconds while it is on, on a thread of
+   * nnex that all runs share: it answers at once. */
+  bool (*cancelled)(void* context);
   void* context;
 } nnex_run_options;
 
@@ -551,6 +553,10 @@ NNEX_C_API nnex_error* nnex_graph_extract(const nnex_graph* graph, const char* c
 /* Other names for inputs, outputs and tensors inside: names[i] becomes others[i]. Names may be swapped. */
 NNEX_C_API nnex_error* nnex_graph_rename(const nnex_graph* graph, const char* const* names, const char* const* others,
                                          size_t count, nnex_graph** out);
+/* The extent of a symbol of the inputs ("N", or "input.axis" for one without a name) becomes a number everywhere, as
+ * NNEF and WebNN need it. Error: NNEX_INVALID_ARGUMENT (no such symbol: names those there are; a number below 0). */
+NNEX_C_API nnex_error* nnex_graph_set_symbol(const nnex_graph* graph, const char* symbol, int64_t extent,
+                                             nnex_graph** out);
 /* Every input has `batch` as its first extent, and constants of reshapes follow; one run of it is proven to equal as
  * many of batch 1, on random inputs. `run` may be NULL, here and below. Errors: NNEX_INVALID_ARGUMENT; NNEX_UNSUPPORTED
  * (an output that does not follow, a node that mixes the elements of a batch). */

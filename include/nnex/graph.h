@@ -90,7 +90,8 @@ struct PrintOptions {
 };
 
 /// A network. Copies are independent, share the bytes of constants, and understand the same ids: whatever was there
-/// when the copy was made has the same id in both. Ids of other graphs are refused, as those of what is gone.
+/// when the copy was made has the same id in both; what is made later has one that may mean something else in the
+/// other. Ids of other graphs are refused, as those of what is gone.
 class Graph {
  public:
   Graph();

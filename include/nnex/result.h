@@ -28,9 +28,9 @@ enum class Code : unsigned char {
   invalid_model,     ///< The file or graph breaks a rule of its standard.
   unreadable,        ///< The file cannot be opened, read or written.
   unsupported,       ///< Legal, but nnex lacks it.
-  limit,             ///< A limit on memory, size, depth, steps or time was reached.
+  limit,             ///< A limit on memory, size, depth or steps was reached.
   fault,             ///< The data of this run made an operator fail (an index outside, for example).
-  cancelled,         ///< The caller asked the run to stop.
+  cancelled,         ///< The caller asked the run to stop, or its deadline passed.
   internal,          ///< A mistake in nnex.
 };
 

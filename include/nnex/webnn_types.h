@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -241,7 +242,7 @@ class Number {
   std::variant<double, BigInt> state_;
 };
 
-/// What a buffer source is in JavaScript; C++ callers leave it at ArrayBuffer.
+/// What a buffer source is in JavaScript: an array of C++ has its kind, bytes are an ArrayBuffer.
 enum class BufferKind : uint8_t {
   ArrayBuffer,
   SharedArrayBuffer,
@@ -267,12 +268,33 @@ struct BufferSource {
 
   BufferSource() = default;
   BufferSource(BufferKind k, std::span<const std::byte> b) : kind(k), bytes(b) {}
-  /// The bytes of an array of numbers.
+  /// An array of numbers, of the kind that JavaScript has for them; of other types its bytes alone.
   template <class T>
-  BufferSource(const std::vector<T>& values) : bytes(std::as_bytes(std::span<const T>(values))) {}  // NOLINT
-  BufferSource(std::span<const std::byte> b) : bytes(b) {}                                          // NOLINT
+  BufferSource(const std::vector<T>& values)  // NOLINT: implicit on purpose
+      : kind(kind_of<T>()), bytes(std::as_bytes(std::span<const T>(values))) {}
+  BufferSource(std::span<const std::byte> b) : bytes(b) {}  // NOLINT
   template <size_t n>
   BufferSource(std::span<const std::byte, n> b) : bytes(b) {}  // NOLINT: as std::as_bytes() gives of an array
+
+ private:
+  template <class T>
+  static constexpr BufferKind kind_of() {
+    using K = BufferKind;
+    if constexpr (std::is_floating_point_v<T>)
+      return sizeof(T) == 4 ? K::Float32Array : sizeof(T) == 8 ? K::Float64Array : K::ArrayBuffer;
+    else if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>)
+      return K::ArrayBuffer;
+    else if constexpr (std::is_signed_v<T>)
+      return sizeof(T) == 1   ? K::Int8Array
+             : sizeof(T) == 2 ? K::Int16Array
+             : sizeof(T) == 4 ? K::Int32Array
+                              : K::BigInt64Array;
+    else
+      return sizeof(T) == 1   ? K::Uint8Array
+             : sizeof(T) == 2 ? K::Uint16Array
+             : sizeof(T) == 4 ? K::Uint32Array
+                              : K::BigUint64Array;
+  }
 };
 
 /// MLRankRange, MLTensorLimits.
