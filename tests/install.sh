@@ -81,6 +81,13 @@ readelf -d "$scratch/example" | grep -q 'libnnex.so.0' || fail "pkg-config does 
   fail "the example does not link with -static"
 "$scratch/static" 2>"$scratch/log" | cmp - "$scratch/cmake.txt" || fail "the example linked with -static answers otherwise"
 
+# A plugin that is closed while work is queued: the library stays, as its threads may still run.
+readelf -d "$library" | grep -q NODELETE || fail "libnnex.so may be taken out of a process"
+# shellcheck disable=SC2046
+"${CC:-cc}" -std=c99 -shared -fPIC -o "$scratch/plugin.so" tests/c/plugin.c $(pkg-config --cflags --libs nnex) >"$scratch/log" 2>&1 &&
+  "${CC:-cc}" -std=c99 -o "$scratch/plugin_host" tests/c/plugin_host.c -ldl >>"$scratch/log" 2>&1 || fail "tests/c/plugin.c does not build"
+LD_LIBRARY_PATH=$(dirname "$library") "$scratch/plugin_host" "$scratch/plugin.so" >"$scratch/log" 2>&1 || fail "a plugin that is closed takes code from under threads"
+
 # A program of C takes the archive too, by pkg-config and from a project without C++.
 # shellcheck disable=SC2046
 "${CC:-cc}" -std=c99 -static -o "$scratch/c_static" examples/c/run.c $(pkg-config --static --cflags --libs nnex) >"$scratch/log" 2>&1 ||
