@@ -28,7 +28,7 @@ endif()
 #   header's folder, and the target nnex::<library> stands for it; `module` is what pkg-config calls it.
 set(NNEX_OPTIONAL_LIBRARIES)  # libraries that are used
 set(NNEX_OPTIONAL_FILES)      # files that are other code where their library is absent
-set(NNEX_PC_REQUIRES)         # of them, those that pkg-config knows
+set(NNEX_PC_MODULES)          # of them, those that pkg-config knows
 set(NNEX_PC_LIBRARIES)        # and the others
 find_package(PkgConfig QUIET)
 function(nnex_optional option name header library module)
@@ -54,7 +54,7 @@ function(nnex_optional option name header library module)
     pkg_check_modules(NNEX_PC_${name} QUIET ${module})
   endif()
   if(NNEX_PC_${name}_FOUND)
-    set(NNEX_PC_REQUIRES ${NNEX_PC_REQUIRES} ${module} PARENT_SCOPE)
+    set(NNEX_PC_MODULES ${NNEX_PC_MODULES} ${module} PARENT_SCOPE)
   else()
     set(NNEX_PC_LIBRARIES ${NNEX_PC_LIBRARIES} -l${library} PARENT_SCOPE)
   endif()
@@ -68,3 +68,13 @@ nnex_optional(PICTURES JPEG jpeglib.h jpeg libjpeg ${ops}/picture_jpeg.cpp)
 nnex_optional(PICTURES WEBP webp/decode.h webp libwebp ${ops}/picture_webp.cpp)
 nnex_optional(PICTURES TIFF tiffio.h tiff libtiff-4 ${ops}/picture_tiff.cpp)
 nnex_optional(PICTURES OPENJPEG openjpeg.h openjp2 libopenjp2 ${ops}/picture_jp2.cpp)
+# What a static link of all of them takes, in its order: the archive's nnex.pc has it in full, as one that named their modules would ask
+# for their development files where the shared library is linked, too.
+if(NNEX_PC_MODULES)
+  pkg_check_modules(NNEX_PC_ALL QUIET ${NNEX_PC_MODULES})
+  set(flags ${NNEX_PC_ALL_STATIC_LDFLAGS})
+  foreach(folder IN LISTS CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+    list(REMOVE_ITEM flags -L${folder})
+  endforeach()
+  list(PREPEND NNEX_PC_LIBRARIES ${flags})
+endif()

@@ -1,28 +1,33 @@
 # cmake --install: headers, the static and the shared library, the program with its manual page and completions, a CMake
-# package (nnex::nnex is the static library, nnex::shared the other) and pkg-config files.
+# package (nnex::nnex is the static library, nnex::shared the other) and a pkg-config file.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/nnex)
-install(TARGETS nnex EXPORT nnexTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# A component each: who takes the shared library needs none of what the archive calls.
+install(TARGETS nnex EXPORT nnex_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT nnex_static NAMESPACE nnex:: FILE nnexStaticTargets.cmake DESTINATION ${package_dir})
+set(NNEX_COMPONENTS static)
 if(TARGET nnex_shared)
-  install(TARGETS nnex_shared EXPORT nnexTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS nnex_shared EXPORT nnex_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(EXPORT nnex_shared NAMESPACE nnex:: FILE nnexSharedTargets.cmake DESTINATION ${package_dir})
+  list(PREPEND NNEX_COMPONENTS shared)
 endif()
 install(FILES include/nnex.h include/nnex_graph.h include/nnex_webnn.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/nnex ${nnex_generated_headers}/nnex DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(EXPORT nnexTargets NAMESPACE nnex:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/nnexConfig.cmake.in ${PROJECT_BINARY_DIR}/nnexConfig.cmake
   INSTALL_DESTINATION ${package_dir})
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/nnexConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+configure_file(cmake/nnexConfigVersion.cmake.in ${PROJECT_BINARY_DIR}/nnexConfigVersion.cmake @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/nnexConfig.cmake ${PROJECT_BINARY_DIR}/nnexConfigVersion.cmake
   DESTINATION ${package_dir})
-# Relative to its own folder, so that the installation can be moved.
-file(RELATIVE_PATH NNEX_PC_TO_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-list(JOIN NNEX_PC_REQUIRES " " NNEX_PC_REQUIRES)
-list(JOIN NNEX_PC_LIBRARIES " " NNEX_PC_LIBRARIES)
-foreach(package nnex nnex-cxx)
-  configure_file(cmake/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+# Relative to its own folder, so that the installation can be moved; folders that are given as absolute ones stay.
+file(RELATIVE_PATH NNEX_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" NNEX_PC_TO_PREFIX ${NNEX_PC_TO_PREFIX})
+foreach(folder LIBDIR INCLUDEDIR)
+  cmake_path(APPEND NNEX_PC_${folder} "\${prefix}" "${CMAKE_INSTALL_${folder}}")
 endforeach()
+list(JOIN NNEX_PC_LIBRARIES " " NNEX_PC_LIBRARIES)
+configure_file(cmake/nnex.pc.in ${PROJECT_BINARY_DIR}/nnex.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/nnex.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(NNEX_CLI)
   install(TARGETS nnex_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

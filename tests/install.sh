@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # install.sh BUILD: installs the build to a folder of its own, then makes the documents' examples with CMake, README's with pkg-config too, and
-# runs them, with the static library and with the shared one; links one without shared libraries; looks at what the shared library shows;
-# configures nnex as a part of another project.
+# runs them, with the static library and with the shared one; links one without shared libraries; looks at what the shared library shows,
+# needs and leaves behind; asks find_package for components and versions; configures nnex as a part of another
+# project.
 set -uo pipefail
 build=$(realpath "$1")
 cd "$(dirname "$0")/.." || exit 1
@@ -96,6 +97,8 @@ mkdir "$scratch/c_app"
 cat >"$scratch/c_app/CMakeLists.txt" <<CMAKE
 cmake_minimum_required(VERSION 3.25)
 project(c_app LANGUAGES C)
+add_library(m INTERFACE)  # the project's own, which has no part in this
+target_link_libraries(m INTERFACE nowhere)
 find_package(nnex REQUIRED)
 foreach(library nnex shared)
   add_executable(run_\${library} $PWD/examples/c/run.c)
@@ -105,11 +108,48 @@ CMAKE
 cmake -S "$scratch/c_app" -B "$scratch/c_app/build" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" >"$scratch/log" 2>&1 &&
   cmake --build "$scratch/c_app/build" >"$scratch/log" 2>&1 || fail "a project of C alone does not link nnex"
 
-# A machine that lacks a library which the archive calls hears its name, from find_package and not from the linker.
-if grep -q '^Requires.private: .*re2' "$PKG_CONFIG_PATH/nnex.pc"; then
-  cmake -S "$scratch/app" -B "$scratch/app/lacking" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_CXX_COMPILER="$compiler" \
-    -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF >"$scratch/log" 2>&1 && fail "find_package(nnex) needs none of its libraries"
-  tr -s ' \n' ' ' <"$scratch/log" | grep -qE "needs the library '(re2|png|jpeg|webp|tiff|z)'" || fail "find_package(nnex) does not say which library is missing"
+# Who takes the shared library needs nothing of what the archive calls: no module of it, not even for --cflags, and nothing of it is named.
+pc=$(PKG_CONFIG_LIBDIR=$PKG_CONFIG_PATH PKG_CONFIG_PATH='' pkg-config --cflags --libs nnex 2>"$scratch/log") || fail "nnex.pc needs other modules"
+[ "$(grep -oE -- '-[IlL][^ ]*' <<<"$pc" | wc -l)" = 3 ] || fail "pkg-config --cflags --libs nnex says more than it needs: $pc"
+PKG_CONFIG_LIBDIR=$PKG_CONFIG_PATH PKG_CONFIG_PATH='' pkg-config --static --libs nnex 2>"$scratch/log" | grep -qE -- '-lstdc\+\+ -lm *$' ||
+  fail "pkg-config --static nnex needs other modules, or does not end with C++'s library"
+# A folder of a name with a space.
+ln -s prefix "$scratch/pre fix"
+eval "$compiler -std=c++20 -o '$scratch/spaced' '$scratch/app/main.cpp' $(PKG_CONFIG_PATH=${PKG_CONFIG_PATH/prefix/pre fix} pkg-config --cflags --libs nnex)" \
+  >"$scratch/log" 2>&1 || fail "the example does not build with pkg-config below a folder with a space"
+
+# found LINE ARGUMENT...: configures a project that says LINE and links the targets it then has; what it says stands in the log.
+found() {
+  mkdir -p "$scratch/found"
+  printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(found LANGUAGES CXX)' 'add_library(m INTERFACE)' "$1" 'foreach(target nnex::nnex nnex::shared)' \
+    '  if(TARGET ${target})' '    message(STATUS "there is ${target}")' '    string(MAKE_C_IDENTIFIER ${target} name)' \
+    "    add_executable(\${name} $scratch/app/main.cpp)" '    target_link_libraries(${name} PRIVATE ${target})' '  endif()' 'endforeach()' >"$scratch/found/CMakeLists.txt"
+  rm -rf "$scratch/found/build"
+  cmake -S "$scratch/found" -B "$scratch/found/build" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/pre fix" -DCMAKE_CXX_COMPILER="$compiler" "${@:2}" >"$scratch/log" 2>&1
+}
+there() { sed -n 's/^-- there is nnex:://p' "$scratch/log" | paste -sd' '; }
+said() { tr -s ' \n' ' ' <"$scratch/log" | grep -qE "$1"; }
+found 'find_package(nnex REQUIRED)' && [ "$(there)" = 'nnex shared' ] || fail "find_package(nnex) does not find both libraries"
+ninja -C "$scratch/found/build" >"$scratch/log" 2>&1 || fail "the package does not serve below a folder with a space"
+found 'find_package(nnex 0.1...<0.2 REQUIRED COMPONENTS shared)' && [ "$(there)" = shared ] || fail "the component shared is more or less than nnex::shared"
+found 'find_package(nnex 0.1 REQUIRED COMPONENTS static)' && [ "$(there)" = nnex ] || fail "the component static is more or less than nnex::nnex"
+found 'find_package(nnex REQUIRED COMPONENTS shared)
+find_package(nnex REQUIRED COMPONENTS static)
+find_package(nnex REQUIRED)' && [ "$(there)" = 'nnex shared' ] || fail "one library cannot be asked for after the other"
+found 'find_package(nnex REQUIRED COMPONENTS shared python)' && fail "find_package(nnex) finds a component 'python'"
+said "nnex has no component 'python'; there are: shared, static" || fail "find_package(nnex) does not say which components there are"
+found 'find_package(nnex REQUIRED OPTIONAL_COMPONENTS shared python)' && [ "$(there)" = shared ] || fail "an optional component that nnex lacks is needed"
+found 'find_package(nnex 0.1...0.9 REQUIRED)' || fail "a range of versions that holds this one is refused"
+for versions in 0.2 1.0 0.2...0.9 0.0...0.0.9 0.0...\<0.1; do found "find_package(nnex $versions REQUIRED)" && fail "this version serves as $versions"; done
+
+# A machine that lacks a library which the archive calls has the shared one alone, and hears the name from find_package and not from the linker.
+if grep -q '^Libs.private: .*-lre2' "$PKG_CONFIG_PATH/nnex.pc"; then
+  lacking="nnex::nnex, the static library, needs the library '(re2|png16|jpeg|webp|tiff|z|openjp2)'"
+  found 'find_package(nnex REQUIRED)' -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF && [ "$(there)" = shared ] && said "$lacking" ||
+    fail "find_package(nnex) does not find the shared library alone where others are missing"
+  ninja -C "$scratch/found/build" >"$scratch/log" 2>&1 && "$scratch/found/build/nnex__shared" | cmp - "$scratch/cmake.txt" || fail "the shared library needs others"
+  found 'find_package(nnex REQUIRED COMPONENTS static)' -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF && fail "the static library needs none of its libraries"
+  said "$lacking" || fail "find_package(nnex) does not say which library is missing"
 fi
 
 # As a part of another project nnex is the library alone; what is optional can be left out.
