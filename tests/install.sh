@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # install.sh BUILD: installs the build to a folder of its own, then makes the documents' examples with CMake, README's with pkg-config too, and
 # runs them, with the static library and with the shared one; links one without shared libraries; looks at what the shared library shows,
-# needs and leaves behind; asks find_package for components and versions; configures nnex as a part of another
+# needs and leaves behind; asks find_package for components and versions; reads the graphs of docs/graph-text.md; configures nnex as a part of another
 # project.
 set -uo pipefail
 build=$(realpath "$1")
@@ -94,6 +94,15 @@ LD_LIBRARY_PATH=$(dirname "$library") "$scratch/plugin_host" "$scratch/plugin.so
 "$compiler" -std=c++20 -fsanitize=undefined -fno-sanitize=vptr -fno-sanitize-recover=all -o "$scratch/sanitized" "$scratch/app/webnn.cpp" \
   $(pkg-config --cflags --libs nnex) >"$scratch/log" 2>&1 || fail "the example of docs/webnn.md does not build with -fsanitize=undefined"
 [ "$(LD_LIBRARY_PATH=$(dirname "$library") "$scratch/sanitized" 2>"$scratch/log")" = "2 4" ] || fail "UBSan finds faults in the example of docs/webnn.md"
+
+# Every example of docs/graph-text.md is a graph.
+mkdir "$scratch/texts"
+awk -v to="$scratch/texts/" '/^```graph/ {on = 1; ++n; next} /^```/ {on = 0} on { print >(to n) }' docs/graph-text.md
+[ "$(ls "$scratch/texts" | wc -l)" -ge 8 ] || fail "docs/graph-text.md has $(ls "$scratch/texts" | wc -l) examples; needed 8"
+# shellcheck disable=SC2046
+"${CC:-cc}" -std=c99 -pedantic -Wall -Werror -o "$scratch/graph_text" tests/c/graph_text.c $(pkg-config --cflags --libs nnex) >"$scratch/log" 2>&1 ||
+  fail "tests/c/graph_text.c does not build"
+LD_LIBRARY_PATH=$(dirname "$library") "$scratch/graph_text" "$scratch"/texts/* >"$scratch/log" 2>&1 || fail "an example of docs/graph-text.md is no graph"
 
 # A program of C takes the archive too, by pkg-config and from a project without C++.
 # shellcheck disable=SC2046
