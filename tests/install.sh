@@ -157,6 +157,16 @@ found 'find_package(nnex REQUIRED OPTIONAL_COMPONENTS shared python)' && [ "$(th
 found 'find_package(nnex 0.1...0.9 REQUIRED)' || fail "a range of versions that holds this one is refused"
 for versions in 0.2 1.0 0.2...0.9 0.0...0.0.9 0.0...\<0.1; do found "find_package(nnex $versions REQUIRED)" && fail "this version serves as $versions"; done
 
+# Folders as distributions give them: an absolute one of libraries, another one of headers.
+cmake -S . -B "$scratch/other" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release -DNNEX_TESTS=OFF -DNNEX_CLI=OFF \
+  -DCMAKE_INSTALL_PREFIX="$scratch/usr" -DCMAKE_INSTALL_LIBDIR="$scratch/lib64" -DCMAKE_INSTALL_INCLUDEDIR=include/nnex-0 >"$scratch/log" 2>&1 &&
+  cp -P "$build"/libnnex.* "$scratch/other" && cmake --install "$scratch/other" >"$scratch/log" 2>&1 || fail "cmake --install to other folders fails"
+found 'find_package(nnex REQUIRED COMPONENTS shared)' -Dnnex_DIR="$scratch/lib64/cmake/nnex" && ninja -C "$scratch/found/build" >"$scratch/log" 2>&1 ||
+  fail "the package does not serve from other folders"
+# shellcheck disable=SC2046
+"$compiler" -std=c++20 -o "$scratch/from_other" "$scratch/app/main.cpp" $(PKG_CONFIG_PATH=$scratch/lib64/pkgconfig pkg-config --cflags --libs nnex) >"$scratch/log" 2>&1 ||
+  fail "nnex.pc does not serve from other folders"
+
 # A machine that lacks a library which the archive calls has the shared one alone, and hears the name from find_package and not from the linker.
 if grep -q '^Libs.private: .*-lre2' "$PKG_CONFIG_PATH/nnex.pc"; then
   lacking="nnex::nnex, the static library, needs the library '(re2|png16|jpeg|webp|tiff|z|openjp2)'"
