@@ -25,7 +25,8 @@
  * comparing) and errors never change and may be used from any number of threads at once, freeing aside. A session runs
  * one inference at a time: a second call during a run is refused. Options and lists that are being filled belong to one
  * thread. Callbacks are called on the thread that called nnex, custom operators on the threads of the run as well,
- * and `cancelled` on a thread of nnex, too.
+ * and `cancelled` on a thread of nnex, too. Once loaded, the library stays in the process: dlclose() does not unload
+ * it, as threads of its own (of runs, of WebNN's contexts) may still be ending.
  *
  * Structs that begin with `size` are versioned by it: set it to sizeof(the struct) and the rest to 0 (as
  * `= {sizeof(nnex_run_options)}` does); later versions add members at the end, and 0 is always today's behaviour. A
@@ -518,8 +519,9 @@ typedef struct nnex_graph nnex_graph;
 
 /* Reads a model and compiles nothing. `options` may be NULL. Errors: as of nnex_model_load. */
 NNEX_C_API nnex_error* nnex_graph_load(const nnex_source* source, const nnex_load_options* options, nnex_graph** out);
-/* A graph from its text, as nnex_graph_text gives it: "graph main(x: f32[N,2]) -> (y) { y = relu(x); }". `name` stands
- * in messages and may be NULL. Error: NNEX_INVALID_MODEL, with line and column. */
+/* A graph from its text, as nnex_graph_text gives it: "graph main(x: f32[N,2]) -> (y) { y = relu(x); }"; the grammar
+ * stands in docs/graph-text.md. `name` stands in messages and may be NULL. Error: NNEX_INVALID_MODEL, with line and
+ * column; NNEX_LIMIT. */
 NNEX_C_API nnex_error* nnex_graph_parse(const char* text, const char* name, nnex_graph** out);
 /* What a model runs: its graph after the passes. */
 NNEX_C_API nnex_error* nnex_graph_of_model(const nnex_model* model, nnex_graph** out);

@@ -179,7 +179,8 @@ class Graph {
   /// The graph as text, which parse() reads back: names that are identifiers stay, others stand beside one. What no
   /// node needs (metadata, functions, constants that nobody reads) is not printed.
   std::string text(const PrintOptions& options = {}) const;
-  /// A graph from such a text. `name` stands in messages. Errors: invalid_model, with line and column; limit.
+  /// A graph from such a text (docs/graph-text.md). `name` stands in messages. Errors: invalid_model, with line and
+  /// column; limit.
   static Result<Graph> parse(std::string_view text, std::string_view name = "graph");
 
   /// Called when the graph is ready to run ("prepare"), and after every pass; an Error of it stops and comes back, and
