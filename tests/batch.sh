@@ -101,6 +101,11 @@ echo '[1, 2]' > b.json
 expect 0 "1 done" "$nnex" batch two --input pairs --output differences --fixed b=b.json --format json
 tr -d ' \n' < differences/x.json.json | grep -qF '"values":[4.0,5.0]' || wrong "a - b with b fixed: $(cat differences/x.json.json)"
 expect 1 "input 'b' is missing" "$nnex" batch two --input pairs --output missing
+# --fixed leaves an input for the items, and gives each once.
+expect 2 "input 'picture' is given twice: by --fixed '${pictures[0]}' and by the items" "$nnex" batch "$model" --input in --output twice --fixed "picture=${pictures[0]}"
+expect 2 "input 'a' is given twice: by --fixed 'b.json' and by the items" "$nnex" batch two --input pairs --output twice --fixed a=b.json --fixed b=b.json
+expect 2 "input 'b' is given twice: by --fixed 'b.json' and by --fixed 'pairs/x.json'" "$nnex" batch two --input pairs --output twice --fixed b=b.json --fixed b=pairs/x.json
+[ ! -e twice ] || wrong "what was refused made a folder"
 # Fixed shards: every item is of one of them.
 for i in 1 2 3; do expect 0 " failed" env SLURM_ARRAY_TASK_ID=$((i + 4)) SLURM_ARRAY_TASK_MIN=5 SLURM_ARRAY_TASK_COUNT=3 "$nnex" batch "$model" --input in --output shards --shard auto; done
 [ "$(answers shards)" = "$whole" ] || wrong "three shards answered other bytes"

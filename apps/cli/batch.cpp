@@ -340,6 +340,29 @@ Status can_answer(const Model& model, const BatchArguments& o) {
   return {};
 }
 
+/// What --fixed gives, by the input's number. One input is left for the items at least: they would be passed over else.
+Result<std::map<size_t, Value>> fixed_inputs(const Model& model, const BatchArguments& o) {
+  const auto& ports = model.inputs();
+  std::map<size_t, Value> out;
+  std::map<size_t, std::string> from;
+  for (const std::string& word : o.fixed) {
+    const auto [name, path] = named(word);
+    NNEX_ASSIGN(const size_t at, port_at("input", ports, name));
+    if (const auto [before, is_new] = from.emplace(at, path); !is_new)
+      return Error(Code::invalid_argument, fmt::format("input '{}' is given twice: by --fixed '{}' and by --fixed '{}'",
+                                                       name, before->second, path));
+    NNEX_ASSIGN(const InputFile given, InputFile::open(path));
+    NNEX_ASSIGN(Value v, given.value(ports[at], o.fit.file_options(o.model)));
+    out.emplace(at, std::move(v));
+  }
+  if (!ports.empty() && out.size() == ports.size())
+    return Error(Code::invalid_argument,
+                 fmt::format("input '{}' is given twice: by --fixed '{}' and by the items; needed one input at least "
+                             "that --fixed does not give",
+                             ports[0].name, from[0]));
+  return out;
+}
+
 Result<int> batch(const BatchArguments& o) {
   NNEX_ASSIGN(const Shard shard, o.shard.empty() ? Result<Shard>(Shard()) : shard_of(o.shard));
   if (o.share && shard.count > 1)
@@ -355,6 +378,7 @@ Result<int> batch(const BatchArguments& o) {
                  fmt::format("'{}' has a batch already; --resume goes on with it, --force begins anew", o.output));
   NNEX_ASSIGN(const Model model, o.model.load());
   NNEX_TRY(can_answer(model, o));
+  NNEX_ASSIGN(auto fixed, fixed_inputs(model, o));
   fs::create_directories(folder, error);
   if (error) return Error(Code::unreadable, fmt::format("cannot make '{}': {}", o.output, error.message()));
   NNEX_ASSIGN(std::vector<Item> items, items_of("--input", o.input, folder));
@@ -367,14 +391,7 @@ Result<int> batch(const BatchArguments& o) {
   NNEX_ASSIGN(const Manifest before, Manifest::read(folder, key));
   const Json header = {{"schema", "nnex.batch/1"}, {"model", o.model.path}, {"key", key}};
   NNEX_ASSIGN(const auto manifest, ManifestWriter::open(folder / file, header));
-  Work work{o, model, {}, {}, *manifest};
-  for (const std::string& word : o.fixed) {
-    const auto [name, path] = named(word);
-    NNEX_ASSIGN(const size_t at, port_at("input", model.inputs(), name));
-    NNEX_ASSIGN(const InputFile given, InputFile::open(path));
-    NNEX_ASSIGN(Value v, given.value(model.inputs()[at], o.fit.file_options(o.model)));
-    work.fixed.insert_or_assign(at, std::move(v));
-  }
+  Work work{o, model, std::move(fixed), {}, *manifest};
   if (!o.labels.empty()) {
     std::ifstream in(o.labels);
     for (std::string line; std::getline(in, line);) work.labels.push_back(line);
