@@ -106,6 +106,13 @@ expect 2 "input 'picture' is given twice: by --fixed '${pictures[0]}' and by the
 expect 2 "input 'a' is given twice: by --fixed 'b.json' and by the items" "$nnex" batch two --input pairs --output twice --fixed a=b.json --fixed b=b.json
 expect 2 "input 'b' is given twice: by --fixed 'b.json' and by --fixed 'pairs/x.json'" "$nnex" batch two --input pairs --output twice --fixed b=b.json --fixed b=pairs/x.json
 [ ! -e twice ] || wrong "what was refused made a folder"
+# Links lead in circles, and to a folder twice: each folder is visited once, under the name that is none of a link.
+mkdir -p round/a round/b
+cp "${pictures[0]}" round/b/one.png
+ln -s . round/loop; ln -s .. round/a/up; ln -s ../b round/a/again; ln -s b round/aa; ln -s "$shapes/test_data_set_0" round/set; ln -s "${pictures[1]}" round/two.png
+expect 0 "3 done, 0 failed" timeout 60 "$nnex" batch "$model" --input round --output round/answers
+[ "$(grep -o '"item":"[^"]*"' round/answers/manifest.jsonl | sort | tr '\n' ' ')" = '"item":"b/one.png" "item":"set" "item":"two.png" ' ] || wrong "items behind links: $(cat round/answers/manifest.jsonl)"
+expect 0 "0 done, 0 failed, 3 done before" timeout 60 "$nnex" batch "$model" --input round --output round/answers --resume
 # Fixed shards: every item is of one of them.
 for i in 1 2 3; do expect 0 " failed" env SLURM_ARRAY_TASK_ID=$((i + 4)) SLURM_ARRAY_TASK_MIN=5 SLURM_ARRAY_TASK_COUNT=3 "$nnex" batch "$model" --input in --output shards --shard auto; done
 [ "$(answers shards)" = "$whole" ] || wrong "three shards answered other bytes"

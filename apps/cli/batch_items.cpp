@@ -10,7 +10,10 @@
 #include <cstdlib>
 #include <iostream>
 #include <iterator>
+#include <map>
+#include <set>
 #include <sstream>
+#include <utility>
 
 #include "nnex/elements.h"
 #include "nnex/file.h"
@@ -34,23 +37,50 @@ Item item_at(std::string name, fs::path path) {
   return item;
 }
 
-Status walk(const fs::path& folder, const std::string& prefix, const fs::path& except, std::vector<Item>& out) {
-  std::error_code error;
-  fs::directory_iterator entries(folder, error);
-  if (error) return Error(Code::unreadable, fmt::format("cannot list '{}': {}", folder.string(), error.message()));
-  for (const auto& entry : entries) {
-    const std::string name = entry.path().filename().string();
-    if (name.empty() || name[0] == '.') continue;
-    if (!entry.is_directory(error)) {
-      out.push_back(item_at(prefix + name, entry.path()));
-    } else if (fs::exists(entry.path() / "input_0.pb", error)) {
-      out.push_back(item_at(prefix + name, entry.path()));
-    } else if (!fs::equivalent(entry.path(), except, error)) {
-      NNEX_TRY(walk(entry.path(), prefix + name + "/", except, out));
-    }
-  }
-  return {};
+/// What tells one folder from another, whatever it is called.
+std::pair<dev_t, ino_t> identity_of(const fs::path& folder) {
+  struct stat about = {};
+  return ::stat(folder.c_str(), &about) == 0 ? std::pair(about.st_dev, about.st_ino) : std::pair<dev_t, ino_t>();
 }
+
+/// The items of a folder and of those below it. Each folder is visited once, by the name that is none of a link where
+/// it has such a one: links may lead in circles.
+class Walk {
+ public:
+  explicit Walk(const fs::path& except) { visited_.insert(identity_of(except)); }
+
+  Status run(const fs::path& folder, std::vector<Item>& out) {
+    visited_.erase(identity_of(folder));
+    NNEX_TRY(enter(folder, "", out));
+    while (!links_.empty()) {
+      const auto links = std::exchange(links_, {});
+      for (const auto& [name, path] : links) NNEX_TRY(enter(path, name + "/", out));
+    }
+    return {};
+  }
+
+ private:
+  Status enter(const fs::path& folder, const std::string& prefix, std::vector<Item>& out) {
+    if (!visited_.insert(identity_of(folder)).second) return {};
+    std::error_code error;
+    fs::directory_iterator entries(folder, error);
+    if (error) return Error(Code::unreadable, fmt::format("cannot list '{}': {}", folder.string(), error.message()));
+    for (const auto& entry : entries) {
+      const std::string name = entry.path().filename().string();
+      if (name.empty() || name[0] == '.') continue;
+      if (!entry.is_directory(error) || fs::exists(entry.path() / "input_0.pb", error))
+        out.push_back(item_at(prefix + name, entry.path()));
+      else if (entry.is_symlink(error))
+        links_.emplace(prefix + name, entry.path());
+      else
+        NNEX_TRY(enter(entry.path(), prefix + name + "/", out));
+    }
+    return {};
+  }
+
+  std::set<std::pair<dev_t, ino_t>> visited_;
+  std::map<std::string, fs::path> links_;  // to folders, by name
+};
 
 /// Names of a list say where the answer goes below the folder of answers.
 Result<std::string> name_in_list(const std::string& line) {
@@ -72,7 +102,7 @@ Result<std::vector<Item>> items_of(const std::string& option, const std::string&
   std::vector<Item> out;
   std::error_code error;
   if (input != "-" && fs::is_directory(input, error)) {
-    NNEX_TRY(walk(input, "", except, out));
+    NNEX_TRY(Walk(except).run(input, out));
   } else {
     std::string list;
     if (input == "-") {
