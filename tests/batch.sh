@@ -113,6 +113,17 @@ ln -s . round/loop; ln -s .. round/a/up; ln -s ../b round/a/again; ln -s b round
 expect 0 "3 done, 0 failed" timeout 60 "$nnex" batch "$model" --input round --output round/answers
 [ "$(grep -o '"item":"[^"]*"' round/answers/manifest.jsonl | sort | tr '\n' ' ')" = '"item":"b/one.png" "item":"set" "item":"two.png" ' ] || wrong "items behind links: $(cat round/answers/manifest.jsonl)"
 expect 0 "0 done, 0 failed, 3 done before" timeout 60 "$nnex" batch "$model" --input round --output round/answers --resume
+# Names that are no UTF-8 are told apart, and found again.
+mkdir bytes
+for name in $'x\xff.png' $'x\xfe.png' 'x%FF.png'; do cp "${pictures[2]}" "bytes/$name" || wrong "no file of that name"; done
+echo nothing > $'bytes/y\xff.png'
+expect 1 "3 done, 1 failed" "$nnex" batch "$model" --input bytes --output bytes-answers
+grep -qF '{"item":"x%FF.png","size"' bytes-answers/manifest.jsonl || wrong "a name with an escape of its own: $(cat bytes-answers/manifest.jsonl)"
+grep -qF '"output":"x%FE.png.npz"' bytes-answers/manifest.jsonl && grep -qF '"escaped":true' bytes-answers/manifest.jsonl || wrong "names that are no UTF-8: $(cat bytes-answers/manifest.jsonl)"
+rm $'bytes/y\xff.png'
+expect 0 "0 done, 0 failed, 3 done before" "$nnex" batch "$model" --input bytes --output bytes-answers --resume
+rm $'bytes-answers/x\xfe.png.npz'
+expect 0 "1 done, 0 failed, 2 done before" "$nnex" batch "$model" --input bytes --output bytes-answers --resume
 # Fixed shards: every item is of one of them.
 for i in 1 2 3; do expect 0 " failed" env SLURM_ARRAY_TASK_ID=$((i + 4)) SLURM_ARRAY_TASK_MIN=5 SLURM_ARRAY_TASK_COUNT=3 "$nnex" batch "$model" --input in --output shards --shard auto; done
 [ "$(answers shards)" = "$whole" ] || wrong "three shards answered other bytes"

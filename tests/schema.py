@@ -140,6 +140,10 @@ with open(os.path.join(scratch.name, 'recipe.json')) as file:
 os.symlink(picture, os.path.join(scratch.name, 'circle.png'))
 write('list', 'circle.png\nabsent.png\n')
 printed('batch', model, '--input', 'list', '--output', 'answers', '--format', 'json', '--topk', '1', '--json', code=1)
+os.makedirs(os.path.join(scratch.name, 'bytes'))
+os.symlink(picture, os.path.join(scratch.name.encode(), b'bytes', b'\xff.png'))
+os.symlink('absent', os.path.join(scratch.name.encode(), b'bytes', b'\xfe.png'))
+printed('batch', model, '--input', 'bytes', '--output', 'answers', '--force', '--json', code=1)
 with open(os.path.join(scratch.name, 'answers', 'manifest.jsonl')) as file:
     for line in file:
         tell(jsonschema.Draft202012Validator(schemas['nnex.batch/1']).is_valid(json.loads(line)), 'nnex.batch/1: in a manifest: ' + line[:60].strip())

@@ -6,9 +6,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iterator>
+#include <string_view>
+#include <utility>
 
 #include "shared/try.h"
 
@@ -16,6 +20,57 @@ namespace nnex::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kNames[] = {"item", "output"};
+
+bool is_utf8(const Json& text) {
+  try {
+    (void)text.dump();
+    return true;
+  } catch (const Json::type_error&) {
+    return false;
+  }
+}
+
+int hex_digit(char c) {
+  const size_t at = std::string_view("0123456789ABCDEF").find(c);
+  return at == std::string_view::npos ? -1 : static_cast<int>(at);
+}
+
+/// Names of files are bytes, and JSON has texts: %XX stands for each byte that is no ASCII, and for the percent sign.
+std::string escaped(const std::string& name) {
+  std::string out;
+  for (const char c : name) {
+    if (c == '%' || static_cast<unsigned char>(c) >= 0x80)
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    else
+      out += c;
+  }
+  return out;
+}
+
+/// Of a line's name: what escaped() had. What is no escape stays.
+std::string unescaped(const std::string& text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const int high = text[i] == '%' && i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
+    const int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
+    out += low < 0 ? text[i] : static_cast<char>(high * 16 + low);
+    if (low >= 0) i += 2;
+  }
+  return out;
+}
+
+/// The line with names that any reader of JSON takes.
+Json with_escapes(Json line) {
+  const bool plain = std::all_of(std::begin(kNames), std::end(kNames),
+                                 [&](const char* name) { return !line.contains(name) || is_utf8(line[name]); });
+  if (plain) return line;
+  for (const char* name : kNames)
+    if (line.contains(name)) line[name] = escaped(line[name].get<std::string>());
+  line["escaped"] = true;
+  return line;
+}
 
 bool is_manifest(const fs::path& path) {
   return path.extension() == ".jsonl" && path.filename().string().starts_with("manifest");
@@ -54,13 +109,16 @@ Result<Manifest> Manifest::read(const fs::path& folder, const std::string& key) 
       if (!line.is_object()) continue;  // a process ended in the middle of it
       if (line.contains("schema")) {
         ours = field<std::string>(line, "key") == key;
-      } else if (const std::string item = field<std::string>(line, "item"); ours && !item.empty()) {
+      } else if (std::string item = field<std::string>(line, "item"); ours && !item.empty()) {
+        std::string output = field<std::string>(line, "output");
+        if (const auto escapes = line.find("escaped"); escapes != line.end() && *escapes == true)
+          item = unescaped(item), output = unescaped(output);
         if (line.contains("error")) {
           out.done_.erase(item);
           continue;
         }
         out.done_[item] = {field<int64_t>(line, "size"), field<int64_t>(line, "changed"), field<int64_t>(line, "bytes"),
-                           field<std::string>(line, "output")};
+                           std::move(output)};
       }
     }
   }
@@ -96,7 +154,7 @@ ManifestWriter::~ManifestWriter() {
 
 Status ManifestWriter::add(const Json& line) {
   // A line that a lost process began stays a line of its own: an empty one does no harm.
-  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = with_escapes(line).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   const std::lock_guard lock(mutex_);
   for (size_t at = 0; at < text.size();) {
     const ssize_t n = ::write(file_, text.data() + at, text.size() - at);
