@@ -101,6 +101,7 @@ int serve_models(const ServeOptions& o) {
   if (!load.ok()) return report(load.error());
   s.load = std::move(load).value();
   s.load.cache = o.cache;
+  s.load.map = Mapping::never;  // whoever updates a model may write into its file
   if (s.paths.empty() && s.named.empty())
     return report(Error(Code::invalid_argument, "needed a model, a folder of models, or --model NAME=PATH"));
   if (s.port > 65535) return report(Error(Code::invalid_argument, fmt::format("--port {}: needed 0 to 65535", s.port)));
