@@ -1076,6 +1076,21 @@ def test_repository():
             equal(s.json('POST', '/v2/models/scale/versions/1/infer', of_numbers([1, 2, 3, 4]))['outputs'][0]['data'],
                   [10, 20, 30, 40], 'version 1')
             equal(s.json('POST', '/v2/models/mine/infer', of_numbers([1, 0, 0, 0]))['outputs'][0]['data'], [9, 0, 0, 0], 'mine')
+        # A folder that is away for a moment takes no model away.
+        with Server(folder) as s:
+            os.rename(folder, folder + '.away')
+            try:
+                for reloads in 1, 2:
+                    s.process.send_signal(signal.SIGHUP)
+                    check(eventually(lambda: s.logged().count('reloaded ok=false') == reloads), s.logged()[-500:])
+                check("cannot read" in s.logged() and folder in s.logged().split('reloaded')[-1], s.logged()[-500:])
+                equal([(m['name'], m['state']) for m in s.json('POST', '/v2/repository/index')], [(name, 'READY') for name in ('late', 'other', 'scale')], 'index')
+                check('cannot read' in s.json('POST', '/v2/repository/models/late/load', status=400)['error'], 'a load meanwhile')
+                equal(ask(model='late')['outputs'][0]['data'], [9, 18, 27, 36], 'late')
+            finally:
+                os.rename(folder + '.away', folder)
+            s.process.send_signal(signal.SIGHUP)
+            check(eventually(lambda: re.search(r' reloaded ok=true$', s.logged(), re.M)), s.logged()[-500:])
         # What is no model is named in the log; the rest is served.
         os.makedirs(os.path.join(folder, 'empty'))
         for name in 'notes.txt', '.hidden':
@@ -1353,6 +1368,15 @@ def test_operations():
         eventually(lambda: s.ask('GET', '/v2', headers={'X-API-Key': 'new'})[0] == 200)
         equal(s.ask('GET', '/v2', headers={'X-API-Key': 'new'})[0], 200, 'a key that came later')
         equal(s.ask('GET', '/v2', headers={'X-API-Key': 'second'})[0], 401, 'a key that went')
+        key.seek(0)
+        key.truncate()
+        key.write('\n')
+        key.flush()
+        s.process.send_signal(signal.SIGHUP)
+        reloads = lambda: [e for e in map(json.loads, s.logged().splitlines()) if e['event'] == 'reloaded']
+        check(eventually(lambda: len(reloads()) == 2), reloads())
+        equal([(e['ok'], 'has no key' in e.get('keys', ''), 'error' in e) for e in reloads()], [(True, False, False), (False, True, False)], 'reloads')
+        equal(s.ask('GET', '/v2', headers={'X-API-Key': 'new'})[0], 200, 'keys stay where the file has none')
 
 
 class Collector:

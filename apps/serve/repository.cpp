@@ -125,7 +125,18 @@ Status add_folder(Found& found, const fs::path& folder, int max, std::vector<Pas
   return {};
 }
 
+/// A folder that is away (renamed, not mounted) is an error and no model: nobody knows what it has. What has the name
+/// of a model's file, or of two (SYMBOL+PARAMS), is left to loading.
+Status check_there(const std::string& path) {
+  std::error_code error;
+  if (!stem_of(path).empty() || path.find('+') != std::string::npos) return {};
+  const auto status = fs::status(path, error);
+  if (fs::exists(status)) return {};
+  return Error(Code::unreadable, fmt::format("cannot read '{}': {}", path, error.message()));
+}
+
 Status add_path(Found& found, const std::string& given, int max, std::vector<PassedOver>& passed) {
+  NNEX_TRY(check_there(given));
   std::error_code error;
   fs::path path = fs::path(given).lexically_normal();
   if (path.has_relative_path() && path.filename().empty()) path = path.parent_path();  // "folder/"
@@ -145,6 +156,7 @@ Result<Found> find_models(const RepositoryOptions& options, std::vector<PassedOv
     const size_t eq = word.find('=');
     if (eq == 0 || eq == std::string::npos || eq + 1 == word.size())
       return Error(Code::invalid_argument, fmt::format("--model '{}': needed NAME=PATH", word));
+    NNEX_TRY(check_there(word.substr(eq + 1)));
     std::vector<Place> places = versions_in(word.substr(0, eq), word.substr(eq + 1), options.versions);
     if (places.empty()) places.push_back({word.substr(0, eq), "1", word.substr(eq + 1)});  // loading says what is wrong
     NNEX_TRY(add(found, std::move(places)));

@@ -43,8 +43,8 @@ using Found = std::map<std::string, std::vector<Place>>;
 /// What the paths offer: every version of every model, by name, the highest version first.
 /// A path is one model (a file; a folder of NNEF or CVM), or a folder of models: NAME.onnx and other files,
 /// NAME/model.onnx, or NAME/VERSION/model.onnx with whole numbers for versions. What else such a folder holds, but for
-/// names that begin with a dot, is added to `passed`. Errors: unreadable, invalid_argument (nothing there, a name
-/// twice).
+/// names that begin with a dot, is added to `passed`. Errors: unreadable (a folder that is away, too),
+/// invalid_argument (nothing there, a name twice).
 Result<Found> find_models(const RepositoryOptions& options, std::vector<PassedOver>& passed);
 
 /// A version that is loaded.
@@ -102,7 +102,7 @@ class Repository {
   void load(const std::string& name, Done done);
   /// Errors: invalid_argument (no such model).
   void unload(const std::string& name, Done done);
-  /// load() of every model, and unload() of those that are there no more.
+  /// load() of every model, and unload() of those that are there no more. Where a folder cannot be read nothing changes.
   void reload(Done done);
 
  private:

@@ -105,11 +105,14 @@ Result<bool> serve(const Options& o) {
     if (!ok) server->stop();
   });
   bool all = server->run([&] {
+    std::string why;  // keys are not as their file has them
     if (!o.key_file.empty())
-      if (const Status keys = api.read_keys(o.key_file); !keys.ok())
-        log.line("keys not read", {{"error", keys.error().text()}});
-    repository.reload([&](const Status& status) {
-      log.line("reloaded", {{"ok", status.ok()}, {"error", status.ok() ? std::string() : status.error().text()}});
+      if (const Status keys = api.read_keys(o.key_file); !keys.ok()) why = keys.error().text();
+    repository.reload([&log, why](const Status& status) {
+      cli::Json facts = {{"ok", status.ok() && why.empty()}};
+      if (!status.ok()) facts["error"] = status.error().text();
+      if (!why.empty()) facts["keys"] = why;
+      log.line("reloaded", facts);
     });
   });
   // Whoever still runs answers into the servers: all end before these do. A signal that comes meanwhile ends the rest
