@@ -260,6 +260,11 @@ static void test_check_and_convert(const char* path, const float* expected) {
   nnex_source_free(source);
 }
 
+static bool always(void* asked) {
+  ++*(int*)asked;
+  return true;
+}
+
 /* What a program does beside runs: a graph from a text, written and read, its answers compared and kept in a file. */
 static void test_graph(void) {
   static const char text[] = "graph main(x: f32[1,2]) -> (y)\n{\n  a = relu(x);\n  y = add(a, f32[](1.0));\n}\n";
@@ -274,6 +279,8 @@ static void test_graph(void) {
   nnex_session* session = NULL;
   nnex_value *x = NULL, *y = NULL, *kept = NULL;
   nnex_comparison* comparison = NULL;
+  nnex_run_options run = {sizeof(nnex_run_options)};
+  int asked = 0;
   float* numbers;
   OK(nnex_graph_parse(text, NULL, &graph));
   OK(nnex_graph_extract(graph, NULL, 0, (const char* const[]){"a"}, 1, &part));
@@ -290,6 +297,10 @@ static void test_graph(void) {
   numbers = nnex_tensor_mutable_data(x);
   if (numbers) numbers[0] = -3, numbers[1] = 3;
   OK(nnex_session_run(session, &x, 1, &y, 1, NULL));
+  CHECK(nnex_tensor_mutable_data(y) != NULL); /* the session has let go of it */
+  run.cancelled = always, run.context = &asked;
+  FAILS(NNEX_CANCELLED, "cancelled", nnex_session_run(session, &x, 1, &kept, 1, &run));
+  CHECK(asked == 1 && kept == NULL); /* asked before the first node */
   OK(nnex_tensor_write(y, "c_test_y.npy", "y", true));
   OK(nnex_tensor_read("c_test_y.npy", &kept));
   OK(nnex_compare_tensors(source, names, &kept, 1, &x, 1, NULL, &comparison));

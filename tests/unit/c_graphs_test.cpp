@@ -156,6 +156,20 @@ TEST(CGraph, EditsMakeOthers) {
   EXPECT_EQ(nnex_graph_text(graph.get(), true), before);
 }
 
+TEST(CGraph, OpenExtentsBecomeNumbers) {
+  const GraphHandle graph = parsed("graph main(x: f32[N,3]) -> (y) { y = relu(x); }");
+  const auto fixed = made<GraphHandle>([&](nnex_graph** g) { return nnex_graph_set_symbol(graph.get(), "N", 2, g); });
+  EXPECT_STREQ(nnex_port_type(nnex_graph_input(fixed.get(), 0)), "f32[2,3]");
+  EXPECT_STREQ(nnex_port_type(nnex_graph_input(graph.get(), 0)), "f32[N,3]");
+  nnex_save_options save = {};
+  save.size = sizeof save, save.format = "nnef";
+  nnex_files* files = nullptr;
+  EXPECT_EQ(said(nnex_graph_save_to_memory(fixed.get(), &save, &files)), "ok");
+  nnex_files_free(files);
+  EXPECT_EQ(refused<GraphHandle>([&](nnex_graph** g) { return nnex_graph_set_symbol(graph.get(), "M", 2, g); }),
+            "no symbol 'M'; the inputs have: N");
+}
+
 TEST(CGraph, IsCompiledForOtherShapes) {
   const GraphHandle graph = parsed("graph main(x: f32[2,3]) -> (y) { y = matmul(x, f32[3,1](1, 2, 3)); }");
   const LoadHandle load = made<LoadHandle>(nnex_load_options_make);
