@@ -30,7 +30,8 @@
  *
  * Structs that begin with `size` are versioned by it: set it to sizeof(the struct) and the rest to 0 (as
  * `= {sizeof(nnex_run_options)}` does); later versions add members at the end, and 0 is always today's behaviour. A
- * `size` less than the struct of the first version had is refused as NNEX_INVALID_ARGUMENT.
+ * `size` less than the struct of the first version had is refused as NNEX_INVALID_ARGUMENT, members of a later version
+ * than the library's that are not 0 as NNEX_UNSUPPORTED.
  *
  * Callbacks `release` are called once, when nobody needs their context any more, from any thread. Where a function that
  * takes one fails, it is not called: the context stays the caller's.
@@ -662,7 +663,8 @@ typedef struct nnex_comparison nnex_comparison;
  * errors are those of loading and of runs. */
 NNEX_C_API nnex_error* nnex_compare(const nnex_source* a, const nnex_source* b, nnex_value* const* inputs,
                                     size_t input_count, const nnex_compare_options* options, nnex_comparison** out);
-/* The same with tensors from elsewhere, by a's names for them: of outputs, and of what lies inside. */
+/* The same with tensors from elsewhere, by a's names for them: of outputs, and of what lies inside. Names that `a` does
+ * not have are passed over. */
 NNEX_C_API nnex_error* nnex_compare_tensors(const nnex_source* a, const char* const* names, nnex_value* const* tensors,
                                             size_t count, nnex_value* const* inputs, size_t input_count,
                                             const nnex_compare_options* options, nnex_comparison** out);

@@ -47,7 +47,7 @@ nnex_error* error_of(const Error& error) {
 }
 
 std::string remedy_words(const Remedy& remedy) {
-  if (remedy.option == "symbols") return "nnex_load_options_symbol";
+  if (remedy.option == "symbols") return "nnex_load_options_symbol or nnex_graph_set_symbol";
   if (remedy.option == "shapes") return "nnex_load_options_shape";
   const std::string option = remedy.option.substr(remedy.option.rfind('.') + 1);  // of structs within structs
   const bool truth = remedy.option == "overwrite" && remedy.value == "replace";

@@ -150,7 +150,8 @@ inline constexpr FirstVersion kFirstVersion<nnex_save_options> = {
     "nnex_save_options", offsetof(nnex_save_options, keep_fragments) + sizeof(bool)};
 
 /// A struct of the caller's, of which it knows the first `size` bytes; what it does not know is 0, and so is all of a
-/// null one. Error: invalid_argument for a `size` that was forgotten.
+/// null one. Errors: invalid_argument for a `size` that was forgotten; unsupported for members of a later version that
+/// are not 0.
 template <class T>
 Result<T> known(const T* given) {
   T all{};
@@ -160,6 +161,12 @@ Result<T> known(const T* given) {
     return Error(Code::invalid_argument, "found " + std::to_string(given->size) + " for the member 'size' of " +
                                              kFirst.name + "; needed sizeof(" + kFirst.name + "), " +
                                              std::to_string(sizeof(T)));
+  constexpr size_t kLargest = 4096;  // of any version to come
+  bool later = given->size > kLargest;
+  for (size_t i = sizeof(T); !later && i < given->size; ++i) later = reinterpret_cast<const char*>(given)[i] != 0;
+  if (later)
+    return Error(Code::unsupported, std::string(kFirst.name) + " has members that this version of nnex, " +
+                                        nnex_version() + ", does not know; needed 0 there");
   __builtin_memcpy(&all, given, given->size < sizeof(T) ? given->size : sizeof(T));
   return all;
 }

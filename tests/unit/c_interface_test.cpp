@@ -245,7 +245,7 @@ TEST(CInterface, RemediesAreOptionsOfC) {
             "'" + path + "' exists; option overwrite = true replaces it");
   save.format = "nnef";
   EXPECT_EQ(said(nnex_graph_save(open.get(), "nowhere", &save)),
-            "input 'x' is f32[N,2]; NNEF needs numbers for extents; nnex_load_options_symbol fixes them");
+            "input 'x' is f32[N,2]; NNEF needs numbers for extents; nnex_load_options_symbol or nnex_graph_set_symbol fixes them");
 }
 
 TEST(CInterface, AForgottenSizeIsRefused) {
@@ -261,8 +261,12 @@ TEST(CInterface, AForgottenSizeIsRefused) {
   const struct {  // what a later version may hand in
     nnex_run_options run;
     int64_t more;
-  } larger = {{sizeof larger, 0, nullptr, nullptr}, 7};
+  } larger = {{sizeof larger, 0, nullptr, nullptr}, 0};
   EXPECT_EQ(net.run(&larger.run), "ok");
+  larger.more = 7;
+  EXPECT_EQ(net.run(&larger.run).find("nnex_run_options has members that this version of nnex"), 0u);
+  larger.run.size = SIZE_MAX;
+  EXPECT_NE(net.run(&larger.run), "ok");
 
   const auto names = [](const std::string& text, const char* type) {
     EXPECT_NE(text.find("'size' of " + std::string(type)), std::string::npos) << text;

@@ -65,7 +65,7 @@ _KINDS = (InvalidArgument, InvalidModel, Unreadable, Unsupported, LimitReached, 
 
 
 # What the C interface calls otherwise.
-_WORDS = (("nnex_load_options_symbol fixes them", 'symbols={"N": 1} fixes them'), ("nnex_isa()", "nnex.isa"), ("save->format", "format"))
+_WORDS = (("nnex_load_options_symbol or nnex_graph_set_symbol fixes them", 'symbols={"N": 1} fixes them'), ("nnex_isa()", "nnex.isa"), ("save->format", "format"))
 
 
 def error_of(number, timed_out, code, message, where, text, name):
