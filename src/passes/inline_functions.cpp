@@ -31,7 +31,8 @@ bool calls_itself(const std::vector<Origin>& origins, int caller, std::string_vi
 }  // namespace
 
 /// Replaces every call of a function of the model by its body, innermost calls last.
-/// Errors: invalid_model when a function calls itself; limit when they make more than 250,000 nodes; the body's.
+/// Errors: invalid_model when a function calls itself or is none of the model's; limit when they make more than 250,000
+/// nodes; the body's.
 Result<int> inline_functions(ir::Graph& graph) {
   struct Call {
     NodeId node;
@@ -44,9 +45,11 @@ Result<int> inline_functions(ir::Graph& graph) {
     if (graph[id].op == &call_op()) calls.push_back({id, -1});
   for (size_t i = 0; i < calls.size(); ++i) {
     const auto [id, caller] = calls[i];
+    if (!graph[id].custom) return Error(Code::invalid_model, "a call names no function").at(graph.place_of(id));
     const auto& f = *graph[id].custom;
     const auto it = graph.functions.find(fmt::format("{}:{}:{}", f.domain, f.name, f.overload));
-    NNEX_ASSERT(it != graph.functions.end());
+    if (it == graph.functions.end())
+      return failure(Code::invalid_model, "the model has no function '{}:{}'", f.domain, f.name).at(graph.place_of(id));
     if (calls_itself(origins, caller, it->first, graph.functions.size()))
       return failure(Code::invalid_model, "function '{}' calls itself", it->first).at(graph.place_of(id));
     origins.push_back({it->first, caller, caller < 0 ? 1 : origins[static_cast<size_t>(caller)].depth + 1});

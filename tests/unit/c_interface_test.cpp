@@ -258,7 +258,7 @@ TEST(CInterface, AForgottenSizeIsRefused) {
   EXPECT_NE(net.run(&run), "ok");
   run.size = sizeof run, run.timeout_ns = 0;
   EXPECT_EQ(net.run(&run), "ok");
-  const struct {  // what a later version may hand in
+  struct {  // what a later version may hand in
     nnex_run_options run;
     int64_t more;
   } larger = {{sizeof larger, 0, nullptr, nullptr}, 0};

@@ -426,6 +426,20 @@ TEST(GraphApi, ResultsAreTheCallersAlone) {
   write_between_runs("graph g(x: f32[200,200]) -> (y) { y = exp(x); }", floats({200, 200}, std::vector<float>(40000)));
 }
 
+TEST(GraphApi, ACallOfNoFunctionIsAnError) {
+  for (const char* text :
+       {"graph g(x: f32[2]) -> (y) { [y] = call \"a:b:\"([x]); }", "graph g(x: f32[2]) -> (y) { y = call(x); }"}) {
+    const auto graph = Graph::parse(text);
+    EXPECT_FALSE(graph.ok() && Model::compile(*graph).ok()) << text;
+  }
+  Graph g;
+  const auto x = *g.add_input("x", "f32[2]");
+  const auto made = g.add("call", {x});
+  if (!made.ok()) return;
+  EXPECT_TRUE(g.set_outputs({{"y", *made}}).ok());
+  EXPECT_FALSE(Model::compile(g).ok());
+}
+
 TEST(GraphApi, TextOfNonsenseIsAnError) {
   EXPECT_FALSE(Graph::parse("").ok());
   EXPECT_FALSE(Graph::parse("graph g(x: f32[2]) -> (y) { y = rellu(x); }").ok());
