@@ -1379,6 +1379,51 @@ def test_operations():
         equal(s.ask('GET', '/v2', headers={'X-API-Key': 'new'})[0], 200, 'keys stay where the file has none')
 
 
+def test_log():
+    """Nobody waits for a log that nobody reads; what is lost is told once it is read again. A pipe that is read has every line."""
+    model = os.path.join(SHAPES, 'model.onnx')
+
+    class Piped(Server):
+        def __init__(self, *arguments):
+            self.end, out = os.pipe()
+            self.log = tempfile.TemporaryFile('w+')
+            self.process = subprocess.Popen([NNEX, 'serve', '--port', '0', *arguments], stdout=subprocess.PIPE, stderr=out, text=True)
+            os.close(out)
+            self.wait_until_serving()
+
+        def rest(self):
+            with os.fdopen(self.end, 'rb') as f:
+                return f.read().decode().splitlines()
+    with Piped(model, '--log-requests') as s:
+        c = s.connect()
+        path = '/v2/models/' + 'x' * 3000
+        for _ in range(600):
+            equal(s.ask('GET', path, connection=c)[0], 404, 'a request')
+        lost = int(s.metric('nnex_log_lines_lost_total'))
+        check(lost > 50, '%d lines were lost' % lost)
+        s.process.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        equal(s.process.wait(20), 0, 'exit code')
+        check(time.monotonic() - began < 5, 'the end waited for the log')
+        os.close(s.end)
+    with Piped(model, '--log-requests', '--log', 'json') as s:
+        c = s.connect()
+        for _ in range(600):
+            equal(s.ask('GET', path, connection=c)[0], 404, 'a request')
+        reader = []
+        lost = int(s.metric('nnex_log_lines_lost_total'))
+        thread = threading.Thread(target=lambda: reader.extend(s.rest()))
+        thread.start()
+        check(eventually(lambda: s.ask('GET', '/v2', connection=c)[0] == 200), 'after that')
+        s.process.send_signal(signal.SIGTERM)
+        equal(s.process.wait(20), 0, 'exit code')
+        thread.join(20)
+        lines = [json.loads(line) for line in reader]
+        equal(sum(e['lines'] for e in lines if e['event'] == 'log lines lost'), lost, 'lines lost')
+        equal(len([e for e in lines if e.get('path') == path]), 600 - lost, 'and those that were not')
+        equal([lines[-1]['event'], lines[-2]['event']], ['ended', 'draining'], 'the last ones')
+
+
 class Collector:
     """What OpenTelemetry's collector is to the server: takes messages of OTLP (JSON) and keeps their spans; `hangs`: answers nobody."""
 

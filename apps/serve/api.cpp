@@ -254,6 +254,7 @@ Response Api::route(const Request& request, const Path& path) {
     if (!reads(request)) return not_allowed("GET");
     metrics_.held_bytes = budget_.used();
     metrics_.held_limit = budget_.limit();
+    metrics_.log_lost = log_.lost();
     Response r;
     r.type = "text/plain; version=0.0.4; charset=utf-8";
     r.body = metrics_.text();

@@ -144,6 +144,7 @@ std::string Metrics::text() const {
   single(out, "nnex_spans_sent_total", "counter", "Requests whose spans a collector of traces took.",
          spans_sent.load());
   single(out, "nnex_spans_dropped_total", "counter", "Requests whose spans no collector took.", spans_dropped.load());
+  single(out, "nnex_log_lines_lost_total", "counter", "Lines of the log that nobody read in time.", log_lost.load());
   single(out, "nnex_held_bytes", "gauge", "Memory of requests and responses.", held_bytes.load());
   single(out, "nnex_held_limit_bytes", "gauge", "Memory that requests and responses may take.", held_limit.load());
   single(out, "nnex_draining", "gauge", "1 while the server ends.", draining.load() ? 1 : 0);

@@ -64,6 +64,7 @@ class Metrics {
   std::atomic<int64_t> connections{0};                      ///< Open ones.
   std::atomic<uint64_t> spans_sent{0};                      ///< To a collector of traces.
   std::atomic<uint64_t> spans_dropped{0};                   ///< That no collector took.
+  std::atomic<uint64_t> log_lost{0};                        ///< Lines of the log.
   std::atomic<int64_t> held_bytes{0}, held_limit{0};
   std::atomic<bool> draining{false};
 

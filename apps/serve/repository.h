@@ -102,7 +102,8 @@ class Repository {
   void load(const std::string& name, Done done);
   /// Errors: invalid_argument (no such model).
   void unload(const std::string& name, Done done);
-  /// load() of every model, and unload() of those that are there no more. Where a folder cannot be read nothing changes.
+  /// load() of every model, and unload() of those that are there no more. Where a folder cannot be read nothing
+  /// changes.
   void reload(Done done);
 
  private:

@@ -130,6 +130,7 @@ Result<bool> serve(const Options& o) {
   log.line("ended", {{"all_answered", all}});
   if (repository.busy()) {  // a model that is being loaded, perhaps for minutes, is for nobody any more
     spans.reset();
+    log.flush();
     cli::end_now(all ? cli::kOk : cli::kNegative);
   }
   repository.close();
