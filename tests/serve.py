@@ -572,6 +572,59 @@ def test_http():
             sock.close()
 
 
+def test_connections():
+    """Whoever keeps connections gives way at once, whoever was answered, too; few files mean few connections, and a line in the log."""
+    model = os.path.join(SHAPES, 'model.onnx')
+    with Server(model, '--connections', 50, '--client-timeout', 1, '--idle-timeout', 30) as s:
+        kept = [socket.create_connection(('127.0.0.1', s.port), 20) for _ in range(50)]
+        check(eventually(lambda: len(os.listdir('/proc/%d/fd' % s.process.pid)) > 50), 'connections')
+        time.sleep(0.2)
+        began = time.monotonic()
+        for _ in range(40):  # one after the other
+            equal(s.ask('GET', '/v2/health/live')[0], 200, 'a new client')
+        check(time.monotonic() - began < 1, 'one after the other: %.2f s' % (time.monotonic() - began))
+        kept += [socket.create_connection(('127.0.0.1', s.port), 20) for _ in range(50)]
+        time.sleep(0.3)
+        began = time.monotonic()
+        at_once = [socket.create_connection(('127.0.0.1', s.port), 20) for _ in range(40)]
+        for sock in at_once:
+            sock.sendall(b'GET /v2/health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+        for sock in at_once:
+            check(read_all(sock).startswith(b'HTTP/1.1 200 '), 'a new client among others')
+        check(time.monotonic() - began < 1, 'at once: %.2f s' % (time.monotonic() - began))
+        for sock in kept + at_once:
+            sock.close()
+        # clients that stop in the middle of a request are answered 408, and keep their place no longer than others let them
+        stalled = [socket.create_connection(('127.0.0.1', s.port), 20) for _ in range(50)]
+        for sock in stalled:
+            sock.sendall(b'POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nx' % INFER.encode())
+        began = time.monotonic()
+        equal(s.ask('GET', '/v2/health/live')[0], 200, 'behind clients that stopped')
+        check(time.monotonic() - began < 2, 'behind clients that stopped: %.2f s' % (time.monotonic() - began))
+        for sock in stalled:
+            sock.close()
+        check('connections limited' not in s.logged(), s.logged())
+    with Server(model, '--idle-timeout', 0.2) as s:
+        sock = socket.create_connection(('127.0.0.1', s.port), 20)
+        equal(read_all(sock), b'', 'a connection without a request')
+        sock.close()
+
+    class Few(Server):
+        def __init__(self, *arguments):
+            limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
+            self.log = tempfile.TemporaryFile('w+')
+            self.process = subprocess.Popen([NNEX, 'serve', '--port', '0', *arguments], stdout=subprocess.PIPE, stderr=self.log, text=True, preexec_fn=limit)
+            self.wait_until_serving()
+    with Few(model) as s:
+        check(re.search(r' connections limited connections=20 asked=4096 because=', s.logged()), s.logged())
+        kept = [socket.create_connection(('127.0.0.1', s.port), 20) for _ in range(60)]
+        time.sleep(0.2)
+        equal(s.ask('GET', '/v2/health/live')[0], 200, 'with few files')
+        s.json('POST', '/v2/repository/models/model/load')
+        for sock in kept:
+            sock.close()
+
+
 def test_memory():
     """1 GB declared, and bodies that together pass the limit: no memory is taken for what has not come."""
     with Server(os.path.join(SHAPES, 'model.onnx'), '--request-limit', 2000000000, '--queue-bytes', 32, '--client-timeout', 3) as s:

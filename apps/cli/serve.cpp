@@ -17,7 +17,7 @@ struct ServeOptions {
   int queue = 1024, max_batch = 8, batch_delay = 0;
   int queue_mib = 512;
   int64_t request_limit = int64_t{64} << 20;
-  double timeout = 60, client_timeout = 10, drain_timeout = 30;
+  double timeout = 60, client_timeout = 10, idle_timeout = 75, drain_timeout = 30;
   int drain_delay = 1000;
   int grpc_port = -1;
 
@@ -55,6 +55,9 @@ void ServeOptions::add_to(Verb verb) {
       .whole(1);
   verb.option("--timeout", timeout, "Longest time of a request; then it is answered 504").type("SECONDS").above_zero();
   verb.option("--client-timeout", client_timeout, "How long a client may stall before its connection is cut")
+      .type("SECONDS")
+      .above_zero();
+  verb.option("--idle-timeout", idle_timeout, "How long a connection is kept between two requests")
       .type("SECONDS")
       .above_zero();
   verb.option("--connections", server.connections,
@@ -116,6 +119,7 @@ int serve_models(const ServeOptions& o) {
   s.request_limit = o.request_limit;
   s.timeout = microseconds(o.timeout);
   s.client_timeout = microseconds(o.client_timeout);
+  s.idle_timeout = microseconds(o.idle_timeout);
   s.drain_delay = std::chrono::milliseconds(o.drain_delay);
   s.drain_timeout = microseconds(o.drain_timeout);
   s.json_log = o.log == "json";

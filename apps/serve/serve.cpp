@@ -71,6 +71,7 @@ Result<bool> serve(const Options& o) {
   server_options.connections = o.connections;
   server_options.limits.body = static_cast<size_t>(o.request_limit);
   server_options.client_timeout = o.client_timeout;
+  server_options.idle_timeout = o.idle_timeout;
   server_options.log_requests = o.log_requests;
   server_options.drain_delay = o.drain_delay;
   server_options.drain_timeout = o.drain_timeout;

@@ -2,7 +2,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "serve/server_impl.h"
 #include "shared/try.h"
@@ -19,7 +19,6 @@ namespace {
 
 constexpr size_t kReadAhead = 64 << 10;                     // bytes of a connection that wait unread
 constexpr double kMinRate = 16 << 10;                       // bytes a second of a client, beside its timeout
-constexpr auto kIdle = std::chrono::seconds(75);            // between two requests of a connection
 constexpr auto kLinger = std::chrono::seconds(2);           // for a client to read the last answer
 constexpr auto kOnTheWay = std::chrono::milliseconds(100);  // that a request may take from its client to us
 constexpr timeval kTick = {0, 50'000};
@@ -32,7 +31,8 @@ std::string text_of(const sockaddr* address, socklen_t length) {
   return address->sa_family == AF_INET6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
-/// Raises the limit of open files to what the system lets this process have; connections that it admits.
+/// Raises the limit of open files to what the system lets this process have; connections that it admits. Of few files
+/// half are for connections.
 int connections_admitted(int wanted) {
   constexpr rlim_t kOwn = 64;  // files of models, the log, the loop
   rlimit limit{};
@@ -41,7 +41,15 @@ int connections_admitted(int wanted) {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
   (void)::getrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > static_cast<rlim_t>(wanted) + kOwn) return wanted;
-  return std::max(1, static_cast<int>(limit.rlim_cur) - static_cast<int>(kOwn));
+  return std::max(1, static_cast<int>(limit.rlim_cur - std::min(kOwn, limit.rlim_cur / 2)));
+}
+
+/// Those that the system has for a listener, of which there is one at least.
+size_t connections_waiting(int fd) {
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return 1;
+  return std::max<size_t>(1, info.tcpi_unacked);  // Linux: of a listener, the length of its queue
 }
 
 }  // namespace
@@ -85,6 +93,13 @@ Status Server::Impl::bind() {
   ::getsockname(evconnlistener_get_fd(listener.get()), reinterpret_cast<sockaddr*>(&bound), &length);
   address = text_of(reinterpret_cast<const sockaddr*>(&bound), length);
   admitted = connections_admitted(options.connections);
+  if (admitted < options.connections)
+    log.line("connections limited", {{"connections", admitted},
+                                     {"asked", options.connections},
+                                     {"because", "the limit of open files of this process (ulimit -Hn)"}});
+  waiting.reset(event_new(
+      base.get(), evconnlistener_get_fd(listener.get()), EV_READ,
+      [](evutil_socket_t, short, void* self) { static_cast<Impl*>(self)->drop_idlest(); }, this));
 
   wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_fd < 0) return refused(std::strerror(errno));
@@ -146,6 +161,7 @@ void Server::Impl::accept(evutil_socket_t fd, const sockaddr* from, int length) 
   if (connections.size() >= static_cast<size_t>(admitted)) {
     evconnlistener_disable(listener.get());
     paused = true;
+    event_add(waiting.get(), nullptr);
   }
 }
 
@@ -154,6 +170,7 @@ void Server::Impl::drop(Connection& c) {
   connections.erase(c.id);
   if (paused && listener && ending != Ending::now && connections.size() < static_cast<size_t>(admitted)) {
     paused = false;
+    event_del(waiting.get());
     evconnlistener_enable(listener.get());
   }
 }
@@ -172,7 +189,7 @@ void Server::Impl::check_times() {
     bool end = false;
     switch (c->state) {
       case State::reading:
-        end = c->reader.begun() ? too_slow(*c, now) : now - c->since > kIdle;
+        end = c->reader.begun() ? too_slow(*c, now) : now - c->since > options.idle_timeout;
         break;
       case State::answering:
       case State::answered:
@@ -202,7 +219,8 @@ void Server::Impl::check_times() {
     if (c->state == State::writing) ++metrics.cut;
     drop(*c);
   }
-  if (paused && listener && connections.size() >= static_cast<size_t>(admitted)) drop_idlest();
+  // Nobody was idle when others came: those who stop meanwhile are.
+  if (paused && listener && connections.size() >= static_cast<size_t>(admitted)) event_add(waiting.get(), nullptr);
   if (paused && listener && ending != Ending::now && connections.size() < static_cast<size_t>(admitted)) {
     paused = false;
     evconnlistener_enable(listener.get());
@@ -210,18 +228,22 @@ void Server::Impl::check_times() {
   if (ending != Ending::no) check_end(now);
 }
 
-/// Connections that have waited longest for a request go, some at a time, where others wait to be taken: clients that
-/// keep more than there are would shut everybody out, those who ask for the server's health, too.
+/// Connections that nobody uses go, as many as wait to be taken: clients that keep more than there are would shut
+/// everybody out, those who ask for the server's health, too. First those that are answered and not closed by their
+/// client, then those that have waited longest for a request.
 void Server::Impl::drop_idlest() {
-  pollfd waiting = {evconnlistener_get_fd(listener.get()), POLLIN, 0};
-  if (::poll(&waiting, 1, 0) <= 0) return;
+  if (!listener || !paused) return;
   const auto now = Clock::now();
+  const auto answered_last = [](const Connection& c) { return c.state == State::lingering; };
   std::vector<Connection*> idle;
   for (auto& [id, c] : connections)
-    if (c->state == State::reading && !c->reader.begun() && now - c->since >= kOnTheWay) idle.push_back(c.get());
-  const size_t some = std::min(idle.size(), static_cast<size_t>(std::max(1, admitted / 64)));
+    if ((answered_last(*c) || (c->state == State::reading && !c->reader.begun())) && now - c->since >= kOnTheWay)
+      idle.push_back(c.get());
+  const size_t some = std::min(idle.size(), connections_waiting(evconnlistener_get_fd(listener.get())));
   std::partial_sort(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(some), idle.end(),
-                    [](const Connection* a, const Connection* b) { return a->since < b->since; });
+                    [&](const Connection* a, const Connection* b) {
+                      return std::pair(!answered_last(*a), a->since) < std::pair(!answered_last(*b), b->since);
+                    });
   for (size_t i = 0; i < some; ++i) drop(*idle[i]);
 }
 
@@ -247,6 +269,7 @@ void Server::Impl::check_end(Clock::time_point now) {
   if (ending == Ending::soon) {
     ending = Ending::now;
     accept_waiting();
+    event_del(waiting.get());
     listener.reset();
   }
   const auto closed = ending_since + options.drain_delay;

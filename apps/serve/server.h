@@ -17,7 +17,8 @@ struct ServerOptions {
   int connections = 4096;
   RequestLimits limits;
   std::chrono::microseconds client_timeout{10'000'000};
-  bool log_requests = false;  ///< Those that do not get as far as the Api, too.
+  std::chrono::microseconds idle_timeout{75'000'000};  ///< Between two requests of a connection.
+  bool log_requests = false;                           ///< Those that do not get as far as the Api, too.
   std::chrono::microseconds drain_delay{0}, drain_timeout{30'000'000};
 };
 

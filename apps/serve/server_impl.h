@@ -54,6 +54,7 @@ struct Server::Impl {
   Base base;
   Listener listener;
   Event tick, wake, flush;
+  Event waiting;            // to be taken, while no more are
   std::vector<Event> ends;  // SIGTERM, SIGINT
   Event hangup;
   int wake_fd = -1;
