@@ -13,6 +13,7 @@
 #include "cpu_time.h"
 #include "graph/infer.h"
 #include "nnex/check.h"
+#include "nnex/compare.h"
 #include "nnex/edit.h"
 #include "nnex/load.h"
 #include "nnex/model.h"
@@ -513,6 +514,81 @@ TEST(OnnxWrite, TheLowestOpsetThatTakesEveryNode) {
                   fmt::format("is so from opset {} on; opset {} was asked for", row.opset, row.opset - 1)),
               std::string::npos)
         << model.error().text();
+  }
+}
+
+/// What means other things in an older opset is said in the words that it has.
+TEST(OnnxWrite, WhatMeantOtherThingsIsSaidInOtherWords) {
+  using namespace test::onnx;
+  constexpr int64_t kHalf = 10;
+  const auto norm = [](int64_t opset, int64_t scales, const std::vector<std::string>& weights, int64_t type = 1) {
+    return test::onnx::model({{node("GroupNormalization", {"x", "s", "b"}, {"y"}, attr_int("num_groups", 2))},
+                              {value("x", {2, 4, 3}, type), value("s", {scales}, type), value("b", {scales}, type)},
+                              {value("y", {2, 4, 3}, type)},
+                              weights},
+                             {}, opset);
+  };
+  const auto weights = [](const std::vector<float>& s, const std::vector<float>& b) {
+    const auto count = static_cast<int64_t>(s.size());
+    return std::vector<std::string>{tensor("s", {count}, raw_bytes(s)), tensor("b", {count}, raw_bytes(b))};
+  };
+  const struct {
+    const char* name;
+    std::string bytes;
+    std::vector<Shape> in;
+    DType type;
+  } rows[] = {
+      {"scales by group", norm(18, 2, {}), {{2, 4, 3}, {2}, {2}}, DType::f32},
+      {"constant scales by group", norm(18, 2, weights({1, -2}, {0.5, 1})), {{2, 4, 3}}, DType::f32},
+      {"scales by channel", norm(21, 4, {}), {{2, 4, 3}, {4}, {4}}, DType::f32},
+      {"constant scales by channel", norm(21, 4, weights({1, 2, 3, 4}, {0, 1, 0, 2})), {{2, 4, 3}}, DType::f32},
+      {"constants that are alike in a group",
+       norm(21, 4, weights({1, 1, 3, 3}, {0, 0, 2, 2})),
+       {{2, 4, 3}},
+       DType::f32},
+      {"halves, by single precision", norm(21, 4, {}, kHalf), {{2, 4, 3}, {4}, {4}}, DType::f16},
+      {"a transform of the axis that goes without saying",
+       test::onnx::model({{node("DFT", {"x"}, {"y"})}, {value("x", {1, 2, 4, 1})}, {value("y", {1, 2, 4, 2})}}, {}, 20),
+       {{1, 2, 4, 1}},
+       DType::f32},
+  };
+  for (const auto& row : rows) {
+    std::vector<Value> in;
+    for (const Shape& shape : row.in) in.emplace_back(*convert(ramp(shape), row.type));
+    const ir::Graph graph = read(row.bytes);
+    const std::vector<Value> expected = answers(ir::Graph(graph), in);
+    ASSERT_EQ(expected.size(), 1U);
+    for (const int64_t opset : {int64_t{17}, int64_t{18}, int64_t{20}, int64_t{21}}) {
+      SCOPED_TRACE(fmt::format("{}, opset {}", row.name, opset));
+      ir::Graph copy(graph);
+      const auto model = to_onnx(copy, {{}, false, {}, opset});
+      ASSERT_TRUE(model.ok()) << model.error().text();
+      EXPECT_EQ(model->opset, opset);
+      const std::vector<Value> found = answers(read(model->model.text()), in);
+      ASSERT_EQ(found.size(), 1U);
+      EXPECT_TRUE(difference(expected[0], found[0]).same());
+    }
+  }
+}
+
+/// Before opset 11 a negative index of OneHot was none; since then it counts from the end.
+TEST(OnnxWrite, OneHotCountsAsItsOpsetDoes) {
+  using namespace test::onnx;
+  const std::vector<Value> in = {Tensor::of(Shape{6}, std::vector<int64_t>{0, 2, 3, -1, -3, -4})};
+  for (const int64_t from : {9, 11}) {
+    const ir::Graph graph =
+        read(test::onnx::model({{node("OneHot", {"x", "d", "v"}, {"y"})},
+                                {value("x", {6}, 7)},
+                                {value("y", {6, 3})},
+                                {longs("d", {3}), tensor("v", {2}, raw_bytes(std::vector<float>{0, 1}))}},
+                               {}, from));
+    for (const int64_t to : {9, 10, 11, 17}) {
+      SCOPED_TRACE(fmt::format("from {} to {}", from, to));
+      ir::Graph copy(graph);
+      const auto model = to_onnx(copy, {{}, false, {}, to});
+      ASSERT_TRUE(model.ok()) << model.error().text();
+      expect_same(answers(ir::Graph(graph), in), answers(read(model->model.text()), in));
+    }
   }
 }
 

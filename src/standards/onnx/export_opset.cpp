@@ -18,6 +18,19 @@ int64_t least_of(const AttrValue& value) {
   return least;
 }
 
+/// Whether a node of this form reads as one of a later form that means other things: rows mean what the last form does.
+bool reads_as_later(const std::vector<Form>& forms, const Form& then) {
+  const auto has_all_words = [&](const Form& later) {
+    return std::all_of(then.attributes.begin(), then.attributes.end(), [&](const FormAttribute& a) {
+      const FormAttribute* same = later.find(a.name);
+      return same && same->words == a.words;
+    });
+  };
+  return std::any_of(forms.begin(), forms.end(), [&](const Form& later) {
+    return later.since > then.since && later.means_other && has_all_words(later);
+  });
+}
+
 }  // namespace
 
 Type GraphWriter::type_of_value(ValueId v) const {
@@ -91,7 +104,7 @@ Status GraphWriter::find_opset(const Node& node, OnnxNode& said) const {
   std::vector<Type> types;
   std::vector<BrokenForm> broken;
   const FormUse use = use_of(node, said, types);
-  if (wanted && broken_rules(*wanted, use).empty()) {
+  if (wanted && broken_rules(*wanted, use).empty() && !reads_as_later(forms_of(said.domain, said.op), *wanted)) {
     said.since = wanted->since;
     return {};
   }

@@ -150,7 +150,8 @@ Status legalize_for_onnx(ir::Graph& graph, bool integers, int64_t opset) {
   std::multimap<std::string_view, LegalizeRule> rules;
   const auto add = [&](std::span<const LegalizeRow> theme) {
     for (const LegalizeRow& r : theme)
-      if (r.below == 0 || (opset > 0 && opset < r.below)) rules.emplace(r.row, r.rule);
+      if ((r.below == 0 || (opset > 0 && opset < r.below)) && (opset == 0 || opset >= r.from))
+        rules.emplace(r.row, r.rule);
   };
   add(legalize_composed());
   add(legalize_moves());

@@ -63,6 +63,7 @@ struct LegalizeRow {
   std::string_view row;
   LegalizeRule rule;
   int64_t below = 0;  ///< Only where an opset below this one is asked for; 0: always.
+  int64_t from = 0;   ///< Not where an opset below this one is asked for.
 };
 
 std::span<const LegalizeRow> legalize_composed();

@@ -291,7 +291,7 @@ constexpr LegalizeRow kMoveRows[] = {
     {"scatter_elements", one_axis<ScatterElementsAttrs>},
     {"gather_nd", gather_nd},
     {"scatter_nd", scatter_nd},
-    {"one_hot", one_hot},
+    {"one_hot", one_hot, 0, 11},
     {"reshape", reshape},
     {"reshape", parameters_i64},
     {"squeeze", parameters_i64},

@@ -11,6 +11,7 @@
 #include "standards/onnx/export_graph.h"
 #include "standards/onnx/legalize.h"
 #include "tensor/convert.h"
+#include "tensor/has_memory.h"
 
 namespace nnex::onnx_format {
 namespace {
@@ -121,6 +122,22 @@ ValueId parameters(Legalized& l, DType type, int64_t count, double value) {
   return l.b.constant(std::move(t));
 }
 
+/// What made a value that nobody reads any more goes, as does what was made for it alone.
+void erase_unused(ir::Graph& graph, ValueId v) {
+  std::vector<ValueId> left = {v};
+  while (!left.empty()) {
+    const NodeId id = graph[left.back()].producer;
+    left.pop_back();
+    if (!id.valid() || graph[id].erased) continue;
+    const std::vector<ValueId> in = graph[id].in, out = graph[id].out;
+    const auto is_read = [&](ValueId o) { return o.valid() && !graph[o].uses.empty(); };
+    if (!graph[id].blocks.empty() || std::any_of(out.begin(), out.end(), is_read)) continue;
+    graph.erase(id);
+    for (ValueId i : in)
+      if (i.valid()) left.push_back(i);
+  }
+}
+
 /// Channels lie on axis 1; scale and offset are there.
 void batch_norm(Legalized& l) {
   BatchNormAttrs a = l.attrs<BatchNormAttrs>();
@@ -163,6 +180,69 @@ void instance_norm(Legalized& l) {
   if (!x || x->size() < 2 || !(*x)[1].is_number() || (*x)[1].value() > kMaxParameters) return;
   if (!l.has(1)) l.graph.set_input(l.id, 1, parameters(l, l.dtype(0), (*x)[1].value(), 1));
   if (!l.has(2)) l.graph.set_input(l.id, 2, parameters(l, l.dtype(0), (*x)[1].value(), 0));
+}
+
+/// A vector of one number a channel that has one a group in truth, by groups: what the reader made of such a vector,
+/// or a constant. Nothing: it is not known to be so.
+std::optional<ValueId> by_group(Legalized& l, ValueId wide, int64_t groups) {
+  if (const Tensor* t = l.graph[wide].constant.tensor()) {
+    const int64_t each = t->count() / groups;
+    if (!has_memory(*t) || t->count() == 0 || t->count() != groups * each) return {};
+    Tensor narrow = std::move(Tensor::make(t->dtype(), Shape{groups})).value();
+    for (int64_t i = 0; i < t->count(); ++i) {
+      if (!(real_at(*t, i) == real_at(*t, i - i % each))) return {};
+      set_real(narrow, i / each, real_at(*t, i));
+    }
+    return l.b.constant(std::move(narrow));
+  }
+  const Node* const flat = l.graph.producer(wide);
+  const Node* const expand = flat && flat->op->name == "reshape" ? l.graph.producer(flat->in[0]) : nullptr;
+  const Node* const column = expand && expand->op->name == "expand" ? l.graph.producer(expand->in[0]) : nullptr;
+  if (!column || column->op->name != "unsqueeze") return {};
+  const auto rows = l.type_of_value(expand->in[0]).dims, both = l.type_of_value(flat->in[0]).dims;
+  const auto is = [&](const MaybeDims& dims, size_t axis, int64_t n) {
+    return dims && dims->size() == 2 && (*dims)[axis].is_number() && (*dims)[axis].value() == n;
+  };
+  const bool so = is(rows, 0, groups) && is(rows, 1, 1) && is(both, 0, groups);
+  return so && l.type_of_value(column->in[0]).dims ? std::optional(column->in[0]) : std::nullopt;
+}
+
+/// Groups are the channels of an instance norm; then every channel has its own scale and offset, unless a group's have
+/// the same:
+///     y = group_normalization(x, scale, offset)   ->   g = reshape(x, shape = [0, groups, -1]);
+///                                                      n = reshape(instance_normalization(g, 1.0, 0.0), shape_of(x));
+///                                                      y = n * scale + offset
+/// Until opset 20 GroupNormalization had scales by group.
+void group_norm(Legalized& l) {
+  const auto a = l.attrs<GroupNormAttrs>();
+  const DType type = l.dtype(0);
+  const auto x = l.type(0).dims;
+  if (a.groups < 1 || a.groups > kMaxParameters || !x || x->size() < 2) return;
+  std::vector<ValueId> in = {l.reshaped(l.cast(l.in(0), a.stash), {0, a.groups, -1})};
+  bool grouped = type == a.stash;
+  for (size_t i = 1; grouped && i < 3; ++i) {
+    const auto narrow = by_group(l, l.in(i), a.groups);
+    if ((grouped = narrow.has_value())) in.push_back(*narrow);
+  }
+  if (!grouped) {
+    in.resize(1);
+    for (const double value : {1.0, 0.0}) in.push_back(parameters(l, a.stash, a.groups, value));
+  }
+  InstanceNormAttrs how;
+  how.epsilon = a.epsilon;
+  const ValueId n = l.b("instance_normalization", std::move(in), how);
+  l.graph.set_type(n, Type::tensor(a.stash));
+  ValueId y = l.b("reshape", {n, l.b("shape", {l.in(0)}, ShapeAttrs{})}, ReshapeAttrs{});
+  l.graph.set_type(y, Type::tensor(a.stash, x));
+  y = l.cast(y, type);
+  const std::vector<ValueId> wide = {l.in(1), l.in(2)};
+  if (!grouped) {
+    Ints each(x->size() - 1, 1);
+    each[0] = -1;
+    y = l.b("add", {l.b("mul", {y, l.reshaped(wide[0], each)}), l.reshaped(wide[1], each)});
+  }
+  l.replace(y);
+  for (ValueId v : wide) erase_unused(l.graph, v);
 }
 
 /// Axes are one and every later one; a scale is there.
@@ -258,6 +338,7 @@ constexpr LegalizeRow kNormRows[] = {
     {"hardmax", softmax},
     {"batch_normalization", batch_norm},
     {"instance_normalization", instance_norm},
+    {"group_normalization", group_norm, 21},
     {"layer_normalization", layer_norm},
     {"rms_normalization", layer_norm},
     {"l1_normalization", l2_norm},

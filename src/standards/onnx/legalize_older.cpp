@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/gather.h"
 #include "ops/join.h"
 #include "ops/pool.h"
 #include "standards/onnx/legalize.h"
@@ -73,10 +74,33 @@ void name_region(Legalized& l) {
   l.graph.set_inputs(l.id, std::move(in));
 }
 
-constexpr LegalizeRow kOlder[] = {{"max_pool", drop_dilation, 10}, {"box", drop_dilation, 19},
-                                  {"lp_pool", drop_dilation, 18},  {"slice", drop_steps, 10},
-                                  {"slice", count_axes, 11},       {"split", name_sizes, 18},
-                                  {"resize", name_region, 13}};
+/// The axis that goes without saying was another one.
+void name_axis(Legalized& l) {
+  if (!l.has(0) || l.has(2)) return;
+  std::vector<ValueId> in = l.node().in;
+  in.resize(3);
+  in[2] = l.b.integer(-2);
+  l.graph.set_inputs(l.id, std::move(in));
+}
+
+/// Indices count from the start: those that are negative are counted before. What is off then is off as it was.
+void count_indices(Legalized& l) {
+  OneHotAttrs a = l.attrs<OneHotAttrs>();
+  if (!a.from_end) return;
+  a.from_end = false;
+  l.set(a);
+  if (is_unsigned_int(l.dtype(0))) return;
+  const ValueId zero = l.b.number(l.dtype(0), 0), negative = l.b("lt", {l.in(0), zero});
+  l.graph.set_type(negative, Type::tensor(DType::boolean, l.type(0).dims));
+  const ValueId depth = l.rank(1) == 0 ? l.in(1) : l.reshaped(l.in(1), {});
+  const ValueId counted = l.b("add", {l.in(0), l.cast(depth, l.dtype(0))});
+  l.graph.set_input(l.id, 0, l.b("select", {negative, counted, l.in(0)}));
+}
+
+constexpr LegalizeRow kOlder[] = {
+    {"max_pool", drop_dilation, 10}, {"box", drop_dilation, 19}, {"lp_pool", drop_dilation, 18},
+    {"slice", drop_steps, 10},       {"slice", count_axes, 11},  {"split", name_sizes, 18},
+    {"resize", name_region, 13},     {"dft", name_axis, 20},     {"one_hot", count_indices, 11}};
 
 }  // namespace
 
