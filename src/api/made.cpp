@@ -37,6 +37,26 @@ void note_untyped(const ir::Graph& graph, std::vector<std::string>& notes) {
   }
 }
 
+/// The lines of a list behind its first, at most three of them, each cut where its places grow many.
+std::string in_one_line(std::string_view text) {
+  constexpr size_t kLines = 3, kLength = 200;
+  std::string out(text.substr(0, text.find('\n')));
+  size_t lines = 0;
+  for (size_t at = text.find('\n'); at != text.npos; ++lines) {
+    const size_t end = text.find('\n', at + 1);
+    std::string_view line = text.substr(at + 1, end == text.npos ? end : end - at - 1);
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    const size_t cut = line.size() > kLength ? line.rfind(", ", kLength) : line.npos;
+    if (lines < kLines) {
+      out += (lines == 0 ? " " : "; ") + std::string(line.substr(0, cut));
+      if (cut != line.npos) out += ", ...";
+    }
+    at = end;
+  }
+  if (lines > kLines) out += fmt::format("; and {} more", lines - kLines);
+  return out;
+}
+
 /// A model of ONNX keeps its opset where that can say what it became, else it gets the lowest that can, and a note.
 Status write_onnx(Made& out, const onnx_format::WriteOptions& wanted) {
   const int64_t own = wanted.opset == 0 ? own_opset(*out.graph) : 0;
@@ -50,8 +70,7 @@ Status write_onnx(Made& out, const onnx_format::WriteOptions& wanted) {
       *out.graph = std::move(kept), out.onnx = *std::move(written);
       return {};
     }
-    why = written.error().message();
-    why.resize(std::min(why.size(), why.find('\n')));
+    why = in_one_line(written.error().message());
   }
   NNEX_ASSIGN(out.onnx, to_onnx(*out.graph, wanted));
   if (!why.empty() && out.onnx.opset != own)
