@@ -5,23 +5,14 @@
 #include <algorithm>
 
 #include "base/failure.h"
+#include "base/joined.h"
 
 namespace nnex {
 namespace {
 
-/// "N", or "input.axis" for an extent without a name.
 std::string shown_symbols(const ir::Graph& graph) {
-  std::string out;
-  for (ValueId v : graph.inputs()) {
-    const auto& dims = graph[v].type.dims;
-    for (size_t a = 0; dims && a < dims->size(); ++a) {
-      const Dim& d = (*dims)[a];
-      if (d.is_number()) continue;
-      const std::string shown = d.has_unknown() ? fmt::format("{}.{}", graph[v].name, a) : d.text();
-      if ((" " + out + " ").find(" " + shown + " ") == std::string::npos) out += (out.empty() ? "" : " ") + shown;
-    }
-  }
-  return out.empty() ? "none" : out;
+  const std::vector<std::string> all = open_symbols(graph);
+  return all.empty() ? "none" : joined(all, " ");
 }
 
 /// The symbol that "input.axis" stands for; "" when there is none.
@@ -41,6 +32,20 @@ std::string symbol_at(const ir::Graph& graph, std::string_view place) {
 }
 
 }  // namespace
+
+std::vector<std::string> open_symbols(const ir::Graph& graph) {
+  std::vector<std::string> out;
+  for (ValueId v : graph.inputs()) {
+    const auto& dims = graph[v].type.dims;
+    for (size_t a = 0; dims && a < dims->size(); ++a) {
+      const Dim& d = (*dims)[a];
+      if (d.is_number()) continue;
+      std::string shown = d.has_unknown() ? fmt::format("{}.{}", graph[v].name, a) : d.text();
+      if (std::find(out.begin(), out.end(), shown) == out.end()) out.push_back(std::move(shown));
+    }
+  }
+  return out;
+}
 
 Status fix_symbols(ir::Graph& graph, const std::map<std::string, int64_t>& symbols) {
   if (symbols.empty()) return {};

@@ -10,6 +10,10 @@
 
 namespace nnex {
 
+/// What fix_symbols takes for extents of the inputs that are no numbers, each once: "N", or "input.axis" for one
+/// without a name.
+std::vector<std::string> open_symbols(const ir::Graph& graph);
+
 /// Symbolic extents become the numbers the caller fixed, by symbol ("N") or by place ("input.axis").
 /// Errors: invalid_argument (no such symbol: names those there are; a number below 0).
 Status fix_symbols(ir::Graph& graph, const std::map<std::string, int64_t>& symbols);

@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+
+#include "base/joined.h"
+#include "graph/infer.h"
+#include "graph/symbols.h"
 
 namespace nnex {
 
@@ -24,6 +29,22 @@ Error cannot_say(std::string_view standard, const ir::Graph& graph, const std::v
       fmt::format("{} cannot say {} operation{}:", standard, refused.size(), refused.size() == 1 ? "" : "s");
   for (const Line& l : lines) text += fmt::format("\n  {}{}", l.reason, l.places);
   return Error(Code::unsupported, std::move(text));
+}
+
+Status needs_numbers(std::string_view standard, const ir::Graph& graph) {
+  std::string open;
+  bool nameless = false;
+  for (const ValueId v : graph.inputs()) {
+    const Type& type = graph[v].type;
+    if (!type.is_tensor() || concrete(type)) continue;
+    open += fmt::format("{}input '{}' is {}", open.empty() ? "" : ", ", graph[v].name, type.text());
+    if (type.dims)
+      nameless |= std::any_of(type.dims->begin(), type.dims->end(), [](const Dim& d) { return d.has_unknown(); });
+  }
+  if (open.empty()) return {};
+  std::string text = fmt::format("{}; {} needs numbers for extents", open, standard);
+  if (nameless) text += fmt::format(" ({})", joined(open_symbols(graph), ", "));
+  return Error(Code::invalid_argument, std::move(text)).helped_by({"symbols", "", "fixes them"});
 }
 
 }  // namespace nnex

@@ -19,4 +19,9 @@ struct Unwritable {
 /// nodes it holds for.
 Error cannot_say(std::string_view standard, const ir::Graph& graph, const std::vector<Unwritable>& refused);
 
+/// Whether all extents of the inputs are numbers, as a standard needs them. Error: invalid_argument, with every input
+/// that has others, and what a caller calls them where they have no name: "input 'x' is f32[N,2]; NNEF needs numbers
+/// for extents".
+Status needs_numbers(std::string_view standard, const ir::Graph& graph);
+
 }  // namespace nnex

@@ -179,6 +179,25 @@ TEST(Door, AConversionNamesTheModelThatCannotBeRead) {
   EXPECT_TRUE(fs::is_empty(folder / ""));
 }
 
+/// What an error calls an extent, and what it is shown as, fixes it.
+TEST(Door, ExtentsWithoutANameAreFixedByWhatIsShown) {
+  const Folder folder;
+  ConvertOptions options;
+  options.proof = ProofOptions{};
+  const ModelSource open = ModelSource::memory(
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[?,2] x, float[2,?] z, float[3] b) => (float[?,3] y) "
+      "{ a = MatMul (x, z) y = Add (a, b) }");
+  for (const char* name : {"n.tgz", "n.webnn", "n.c"})
+    expect_error(convert(open, folder / name, options), Code::invalid_argument,
+                 "input 'x' is f32[?dim0,2], input 'z' is f32[2,?dim1]; ");
+  expect_error(convert(open, folder / "n.tgz", options), Code::invalid_argument,
+               "needs numbers for extents (x.0, z.1)");
+  options.load.symbols = {{"?dim0", 2}, {"z.1", 3}};
+  const auto fixed = convert(open, folder / "n.tgz", options);
+  ASSERT_TRUE(fixed.ok()) << fixed.error().text();
+  EXPECT_TRUE(fixed->proof->holds());
+}
+
 /// What a standard leaves undefined is a reason, and no mistake of ours.
 TEST(Door, WhatAFormCannotSay) {
   const Folder folder;

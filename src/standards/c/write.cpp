@@ -337,18 +337,12 @@ Status check_ports(const ir::Graph& graph) {
   if (!graph.states.empty())
     return failure(Code::unsupported, "the model keeps '{}' from run to run; C output has no state",
                    graph.states[0].label);
-  std::string open;
   for (const ValueId v : graph.inputs()) {
     const ValueDef& def = graph[v];
     if (!def.type.is_tensor() || c_type(def.type.dtype).empty())
       return failure(Code::unsupported, "input '{}' is {}; C output has no such array", def.name, def.type.text());
-    if (!concrete(def.type))
-      open += fmt::format("{}input '{}' is {}", open.empty() ? "" : ", ", def.name, def.type.text());
   }
-  if (!open.empty())
-    return Error(Code::invalid_argument, open + "; C output needs numbers for extents")
-        .helped_by({"symbols", "", "fixes them"});
-  return {};
+  return needs_numbers("C output", graph);
 }
 
 Status check_results(const ir::Graph& graph) {

@@ -320,12 +320,11 @@ Status Document::check_types() const {
     const ValueDef& def = graph_[graph_.inputs()[i]];
     if (!def.type.is_tensor() || !item_type_of(def.type.dtype))
       return failure(Code::unsupported, "input '{}' is {}; NNEF has no such tensor", def.name, def.type.text());
-    const auto shape = concrete(def.type);
-    if (!shape)
-      return failure(Code::invalid_argument, "input '{}' is {}; NNEF needs numbers for extents", def.name,
-                     def.type.text())
-          .helped_by({"symbols", "", "fixes them"});
-    for (int64_t extent : *shape)
+  }
+  NNEX_TRY(needs_numbers("NNEF", graph_));
+  for (const ValueId v : graph_.inputs()) {
+    const ValueDef& def = graph_[v];
+    for (int64_t extent : *concrete(def.type))
       if (extent == 0)
         return failure(Code::unsupported, "input '{}' is {}; NNEF's extents are above 0", def.name, def.type.text());
   }

@@ -218,6 +218,14 @@ Status Importer::declare(const GraphParts& parts) {
   return {};
 }
 
+namespace {
+
+bool is_nameless(const Dim& d) { return d.has_unknown() && d.text().substr(1).starts_with(kNameless); }
+
+}  // namespace
+
+/// Extents of the main graph's inputs that have no name get one that every reading of the file gives them: a caller may
+/// say it.
 Status Importer::input(std::string_view message, BlockId block, bool main, std::set<std::string>& seen) {
   std::string name;
   Type type;
@@ -229,6 +237,9 @@ Status Importer::input(std::string_view message, BlockId block, bool main, std::
     if (findings_) findings_->declared.push_back({known->second, place_of("input", name, message), type, false});
     return {};
   }
+  if (main && type.dims)
+    for (Dim& d : *type.dims)
+      if (is_nameless(d)) d = Dim::symbol(fmt::format("?dim{}", nameless_++));
   const bool typed = type.kind != nnex::Kind::unknown,
              whole = typed && (!type.is_tensor() || type.dtype != DType::none);
   if (main && !whole) {

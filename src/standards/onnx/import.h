@@ -226,6 +226,7 @@ class Importer {
   std::string prefix_;                             ///< Of places inside a function body.
   int depth_ = 0;
   int64_t nodes_ = 0;
+  int nameless_ = 0;                    ///< Extents of the main graph's inputs without a name.
   std::shared_ptr<Findings> findings_;  ///< Of who goes on past faults; functions keep them.
   BlockId unknowns_;  ///< A block of nobody, whose parameters stand for values that could not be made.
 };

@@ -298,7 +298,7 @@ Result<Type> read_tensor_type(std::string_view message) {
         if (part.number == DimensionProto::dim_param && !part.bytes.empty()) extent = Dim::symbol(part.bytes);
       }
       if (!one.ok()) return broken("an extent", one.fault());
-      t.dims->push_back(extent ? std::move(*extent) : Dim::unknown("dim"));
+      t.dims->push_back(extent ? std::move(*extent) : Dim::unknown(kNameless));
       if (t.dims->size() > 1024) return broken("a shape", "more than 1024 axes");
     }
     if (!dims.ok()) return broken("a shape", dims.fault());

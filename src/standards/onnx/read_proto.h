@@ -58,6 +58,8 @@ Result<NamedTensor> read_tensor(std::string_view message, const Source& source);
 Result<NamedValue> read_sparse_tensor(std::string_view message, const Source& source);
 /// The dense tensor that a SparseTensorProto stands for. Errors: also limit.
 Result<NamedTensor> read_dense(std::string_view message, const Source& source);
+/// What Dim::unknown is given for an extent without a number or a name.
+inline constexpr std::string_view kNameless = "extent";
 /// A TypeProto; depth-limited.
 Result<Type> read_type(std::string_view message, int depth = 0);
 /// A file of test data: TensorProto, SparseTensorProto, SequenceProto, MapProto or OptionalProto, whichever the type

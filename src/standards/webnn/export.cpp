@@ -245,10 +245,7 @@ nnex::Status Writer::inputs() {
     if (!type)
       return nnex::Error(Code::unsupported,
                          fmt::format("input '{}' is {}; WebNN has no such tensor", def.name, def.type.text()));
-    if (!concrete(def.type))
-      return nnex::Error(Code::invalid_argument,
-                         fmt::format("input '{}' is {}; WebNN needs numbers for extents", def.name, def.type.text()))
-          .helped_by({"symbols", "", "fixes them"});
+    if (nnex::Status open = needs_numbers("WebNN", graph_); !open.ok()) return open;
     ProgramOperand o;
     o.name = def.name;
     o.descriptor.dataType = *type;
