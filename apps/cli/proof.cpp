@@ -112,7 +112,9 @@ void print_proof(const std::string& source, const std::string& out, const Proof&
   double apart = 0;
   for (const Probe& p : proof.probes) {
     if (p.counts && p.outcome == ProbeOutcome::same) ++ran, apart = std::max(apart, max_absolute(p));
-    if (!p.counts && p.outcome == ProbeOutcome::differs)
+    if (!p.counts && p.outcome == ProbeOutcome::differs && !p.note.empty())
+      say("{}: note: in the run '{}' {}\n", out, p.name, p.note);
+    else if (!p.counts && p.outcome == ProbeOutcome::differs)
       say("{}: note: other answers than {} where inputs are NaN or infinite\n", out, source);
   }
   say("{}: answers as {} in {} run{}, {}\n", out, source, ran, ran == 1 ? "" : "s",

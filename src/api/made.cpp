@@ -102,6 +102,7 @@ Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options,
     case Format::nnef: {
       if (!built(Format::nnef)) break;
       NNEX_ASSIGN(out.nnef, to_nnef(*out.graph, {options.name, options.custom, options.nnef.keep_fragments}));
+      out.notes.insert(out.notes.end(), out.nnef.changes.begin(), out.nnef.changes.end());
       for (const std::string& what : out.nnef.conditions) out.notes.push_back("the same only where " + what);
       return out;
     }

@@ -9,6 +9,7 @@
 #include "api/random_runs.h"
 #include "base/failure.h"
 #include "base/try.h"
+#include "nnex/elements.h"
 #include "nnex/load.h"
 #include "run/compile.h"
 
@@ -76,14 +77,27 @@ Status as_declared(const Model& model, const std::vector<Value>& results) {
   return {};
 }
 
+/// Whole numbers as far as they are defined: -128 to 127 become 0 to 127, those of many bits -7 to 7.
+void keep_to_defined(Tensor& t, Undefined undefined) {
+  if (!is_int(t.dtype()) || (!undefined.negative_indices && !undefined.large_wholes)) return;
+  constexpr int64_t kSmall = 8;
+  for (int64_t i = 0; i < t.count(); ++i) {
+    int64_t n = int_at(t, i);
+    if (undefined.negative_indices && n < 0) n = ~n;
+    if (undefined.large_wholes && bits(t.dtype()) > 8) n %= kSmall;
+    set_int(t, i, n);
+  }
+}
+
 /// The source on the first of a probe's extents that it takes; why it took none.
-Result<Ran> run_source(const Model& model, const ProbeKind& kind, const ProofOptions& o) {
+Result<Ran> run_source(const Model& model, const ProbeKind& kind, const ProofOptions& o, Undefined undefined) {
   std::optional<Error> refused;
   for (int64_t extent : kind.extents) {
     Ran ran;
     Dice dice(o.seed);
     for (const PortInfo& port : model.inputs()) {
       NNEX_ASSIGN(Tensor t, made_input(port, extent, kind.numbers, dice));
+      keep_to_defined(t, undefined);
       ran.given.emplace_back(std::move(t));
     }
     auto results = run_once(model, ran.given, o);
@@ -118,6 +132,15 @@ Probe compared(const Probe& probe, const std::vector<PortInfo>& a, const std::ve
   return out;
 }
 
+/// What can be said where no run was left that counts: why the first was none.
+std::string nothing_proven(const Proof& proof) {
+  for (const Probe& p : proof.probes)
+    if (p.counts && p.outcome != ProbeOutcome::refused) return {};
+  return proof.probes.empty()
+             ? ""
+             : "what was written takes none of the inputs that were made for it: " + proof.probes[0].note;
+}
+
 /// A probe, and what the source made of it.
 struct Run {
   Probe probe;
@@ -137,7 +160,7 @@ bool Proof::holds() const {
 }
 
 Result<Proof> prove(const ModelSource& source, const LoadOptions& load_source, const OpenWritten& open,
-                    const ProofOptions& options) {
+                    const ProofOptions& options, Undefined undefined) {
   Proof proof;
   std::vector<Run> runs;
   WholeRun a;
@@ -154,7 +177,7 @@ Result<Proof> prove(const ModelSource& source, const LoadOptions& load_source, c
       Run run;
       run.probe.name = kind.name;
       run.probe.counts = kind.numbers != Numbers::special;
-      auto ran = run_source(model, kind, options);
+      auto ran = run_source(model, kind, options, undefined);
       if (ran.ok()) {
         run.source = std::move(*ran);
         for (const Value& v : run.source.given) run.probe.inputs.push_back(v.text());
@@ -191,8 +214,10 @@ Result<Proof> prove(const ModelSource& source, const LoadOptions& load_source, c
     if (results.error().code() == Code::cancelled) return std::move(results).error();
     r.probe.outcome = ProbeOutcome::differs;
     r.probe.note = "what was written refuses them: " + results.error().text();
+    if (undefined.negative_indices && results.error().code() == Code::fault) r.probe.counts = false;
     proof.probes.push_back(std::move(r.probe));
   }
+  proof.unproven = nothing_proven(proof);
   return proof;
 }
 
@@ -216,12 +241,12 @@ class ReadModel : public WrittenModel {
 }  // namespace
 
 Result<Proof> prove(const ModelSource& source, const LoadOptions& load_source, const ModelSource& written,
-                    const LoadOptions& load_written, const ProofOptions& options) {
+                    const LoadOptions& load_written, const ProofOptions& options, Undefined undefined) {
   const OpenWritten open = [&]() -> Result<std::unique_ptr<WrittenModel>> {
     NNEX_ASSIGN(Model model, load_model(written, load_written));
     return std::unique_ptr<WrittenModel>(std::make_unique<ReadModel>(std::move(model), options));
   };
-  return prove(source, load_source, open, options);
+  return prove(source, load_source, open, options, undefined);
 }
 
 }  // namespace nnex

@@ -400,7 +400,18 @@ Result<Proof> run_made(const Made& made, const ModelSource& source, const std::s
   load.memory_limit = options.load.memory_limit, load.isa = options.load.isa;
   load.portable = options.load.portable;
   load.custom_operators = options.load.custom_operators, load.cvm = options.load.cvm;
-  return prove(source, options.load, written.string(), load, *options.proof);
+  const Undefined undefined{made.nnef.counts_from_start, made.nnef.bytes_grow};
+  return prove(source, options.load, written.string(), load, *options.proof, undefined);
+}
+
+/// A run that disproves what was made: a mistake of ours, unless numbers are others in the standard, which may be why.
+Error disproof(const Made& made, const ModelSource& source, const Probe& p) {
+  std::string why;
+  for (const std::string& what : made.nnef.changes) why += "; " + what;
+  for (const std::string& what : made.nnef.conditions) why += "; it is the same only where " + what;
+  const bool expected = !made.nnef.changes.empty() || made.nnef.has_whole_reals;
+  return failure(expected ? Code::unsupported : Code::internal,
+                 "what would be written does not compute what {} does: {}{}", source.shown(), disagreement(p), why);
 }
 
 /// The proof of what was made; an error where it does not hold.
@@ -411,9 +422,7 @@ Result<Proof> proven(const Made& made, const ModelSource& source, const std::str
     if (p.counts && p.outcome == ProbeOutcome::differs && loses_nan(p))
       return failure(Code::unsupported, "{} computes NaN, which its operations in {} would make other numbers of: {}",
                      source.shown(), name(made.format), disagreement(p));
-    if (p.counts && p.outcome == ProbeOutcome::differs)
-      return failure(Code::internal, "what would be written does not compute what {} does: {}", source.shown(),
-                     disagreement(p));
+    if (p.counts && p.outcome == ProbeOutcome::differs) return disproof(made, source, p);
     for (const std::string& what : made.nnef.conditions)  // inputs of proofs keep to them
       if (p.outcome == ProbeOutcome::same) p.note += fmt::format("{}only where {}", p.note.empty() ? "" : "; ", what);
   }

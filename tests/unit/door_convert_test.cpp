@@ -198,6 +198,27 @@ TEST(Door, ExtentsWithoutANameAreFixedByWhatIsShown) {
   EXPECT_TRUE(fixed->proof->holds());
 }
 
+/// Numbers that are others in a standard are told, and no mistake of ours where they are seen.
+TEST(Door, NumbersThatAreOthersInAStandard) {
+  const Folder folder;
+  ConvertOptions options;
+  options.proof = ProofOptions{};
+  const auto text = [](const std::string& body) {
+    return ModelSource::memory("<ir_version: 8, opset_import: [\"\" : 17]> " + body);
+  };
+  const auto doubles = convert(text("g (double[8] x) => (double[8] y) { y = Neg (x) }"), folder / "d.tgz", options);
+  ASSERT_TRUE(doubles.ok()) << doubles.error().text();
+  EXPECT_EQ(doubles->notes, std::vector<std::string>{"reals of f64 become float32, which NNEF's reals are"});
+  const auto powers = convert(text("g (int64[64] x) => (int64[64] y) { a = Mul (x, x) b = Mul (a, a) y = Mul (b, a) }"),
+                              folder / "p.tgz", options);  // 128 ^ 6 is none of float32's, 7 ^ 6 is
+  ASSERT_TRUE(powers.ok()) << powers.error().text();
+  ASSERT_EQ(powers->notes.size(), 1U);
+  EXPECT_NE(powers->notes[0].find("stay within 16777216"), std::string::npos) << powers->notes[0];
+  expect_error(convert(text("g (int64[2] x) => (int64[2] y) <int64[2] w = {9007199254740993, 1}> { y = Add (x, w) }"),
+                       folder / "a.tgz", options),
+               Code::unsupported, "it is the same only where whole numbers of add 'y' stay within 16777216");
+}
+
 /// What a standard leaves undefined is a reason, and no mistake of ours.
 TEST(Door, WhatAFormCannotSay) {
   const Folder folder;
@@ -218,6 +239,23 @@ TEST(Door, WhatAFormCannotSay) {
   EXPECT_NE(indexed->notes[0].find("not negative"), std::string::npos) << indexed->notes[0];
   ASSERT_FALSE(indexed->proof->probes.empty());
   EXPECT_NE(indexed->proof->probes[0].note.find("not negative"), std::string::npos);
+  const auto wide = convert(text("g (float[200] x, int64[8] i) => (float[8] y) { y = Gather (x, i) }"),
+                            folder / "wide.tgz", options);  // from -128 on every index is one of the table
+  ASSERT_TRUE(wide.ok()) << wide.error().text();
+  for (const Probe& p : wide->proof->probes) EXPECT_EQ(p.outcome, ProbeOutcome::same) << p.name;
+  const auto less = [&](int64_t by) {
+    const std::string all = fmt::format("{0},{0},{0},{0},{0},{0},{0},{0}", by);
+    return convert(text("g (float[200] x, int64[8] i) => (float[8] y) <int64[8] b = {" + all +
+                        "}> { j = Sub (i, b) y = Gather (x, j) }"),
+                   folder / fmt::format("less{}.tgz", by), options);
+  };
+  const auto once = less(9), always = less(200);
+  ASSERT_TRUE(once.ok()) << once.error().text();
+  EXPECT_EQ(once->proof->unproven, "");  // some of the edges are larger
+  EXPECT_FALSE(once->proof->probes[0].counts);
+  EXPECT_NE(once->proof->probes[0].note.find("index -"), std::string::npos) << once->proof->probes[0].note;
+  ASSERT_TRUE(always.ok()) << always.error().text();
+  EXPECT_NE(always->proof->unproven.find("index -"), std::string::npos) << always->proof->unproven;
   expect_error(load_model(ModelSource::memory(pb::model({{pb::node("Relu", {"x"}, {"y"})},
                                                          {pb::msg(1, "x") + pb::msg(2, pb::msg(1, pb::msg(2, "")))},
                                                          {pb::value("y", {2})}}))),

@@ -223,6 +223,17 @@ TEST(NnefWrite, BitsOfDoublesAreNotKept) {
   EXPECT_EQ(w.error().code(), Code::unsupported);
 }
 
+TEST(NnefWrite, RealsHaveNoWidth) {
+  const auto changes = [](const char* type) {
+    auto w = written(graph(std::string("x: ") + type + "[2]", "y = neg(x);"));
+    EXPECT_TRUE(w.ok()) << w.error().text();
+    return w.ok() ? w->changes : std::vector<std::string>();
+  };
+  EXPECT_EQ(changes("f32"), std::vector<std::string>());
+  EXPECT_EQ(changes("f64"), std::vector<std::string>{"reals of f64 become float32, which NNEF's reals are"});
+  EXPECT_EQ(changes("f16"), std::vector<std::string>{"reals of f16 become float32, which NNEF's reals are"});
+}
+
 TEST(NnefWrite, IndicesOfARunAreACondition) {
   const auto conditions = [](const char* index) {
     auto w = written(graph(std::string("x: f32[3], i: ") + index, "y = gather(x, i);"));

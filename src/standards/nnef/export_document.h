@@ -87,8 +87,8 @@ class Document {
   std::string line(const std::string& hint, const std::string& call);
   /// An integer as reals: `text` is its operand, or empty.
   Result<std::string> reals(ValueId v, std::string text);
-  /// The document means the same only where this holds.
-  void condition(std::string sentence) { out_.conditions.push_back(std::move(sentence)); }
+  /// The document means the same only where the node's indices, which a run makes, are not negative.
+  void count_from_start(const WriteNode& w);
   /// Writes a line for a named value.
   void define(ValueId v, const std::string& call);
 
@@ -99,7 +99,8 @@ class Document {
   void name_values();
   bool as_reals(const WriteNode& w) const;
   void note_whole(const WriteNode& w);
-  bool is_proven(const WriteNode& w);
+  bool is_proven(const WriteNode& w, const Intervals& known) const;
+  void note_types();
   std::string unique(std::string wanted);
   std::string label_for(const std::string& wanted);
   Status externals();
@@ -129,6 +130,7 @@ class Document {
   DType integers_ = DType::i64;                         ///< What a reader makes of integers.
   std::vector<std::string> whole_;      ///< What computes integers as reals, and is not known to stay small.
   std::optional<Intervals> intervals_;  ///< Made when they are first asked for.
+  std::optional<Intervals> of_bytes_;   ///< Those of a run on whole numbers of 8 bits.
   bool from_nnef_ = false;              ///< Constants are constants, variables variables.
   std::map<std::string, std::string, std::less<>> variable_labels_;  ///< By the value's name.
   std::map<uint32_t, std::string> written_labels_;                   ///< Of values that became variables.

@@ -232,9 +232,7 @@ Status gather(Document& to, WriteNode& w) {
   const bool counted = w.flag("from_end");
   w.set("from_end", false);
   const Tensor* index = to.graph().constant_in(*w.node, 1);
-  if (!index && counted && !is_unsigned_int(to.graph()[w.plain.in[1]].type.dtype))
-    to.condition(fmt::format("the indices of gather '{}' are not negative: NNEF's count from the start",
-                             to.graph()[w.out[0]].name));
+  if (!index && counted && !is_unsigned_int(to.graph()[w.plain.in[1]].type.dtype)) to.count_from_start(w);
   if (!index) return {};
   const AttrValue axis = w.get("axis");
   const int64_t n = to.extents(w.plain.in[0])[static_cast<size_t>(std::get<int64_t>(axis))];

@@ -298,11 +298,8 @@ Result<std::string> Document::reals(ValueId v, std::string text) {
 }
 
 /// Whether whole numbers are known to be ones of float32.
-bool Document::is_proven(const WriteNode& w) {
-  if (!intervals_) intervals_.emplace(graph_, std::map<ValueId, Interval>());
-  const auto small = [&](ValueId v) {
-    return !v.valid() || !is_int(graph_[v].type.dtype) || is_small(intervals_->of(v));
-  };
+bool Document::is_proven(const WriteNode& w, const Intervals& known) const {
+  const auto small = [&](ValueId v) { return !v.valid() || !is_int(graph_[v].type.dtype) || is_small(known.of(v)); };
   const bool stays = w.whole == Whole::kept || small(w.out[0]);
   return stays && std::all_of(w.plain.in.begin(), w.plain.in.end(), small);
 }
@@ -310,7 +307,37 @@ bool Document::is_proven(const WriteNode& w) {
 void Document::note_whole(const WriteNode& w) {
   const bool any = std::any_of(w.plain.in.begin(), w.plain.in.end(),
                                [&](ValueId v) { return v.valid() && is_int(graph_[v].type.dtype); });
-  if (any && !is_proven(w)) whole_.push_back(fmt::format("{} '{}'", w.plain.op->name, graph_[w.out[0]].name));
+  if (!any) return;
+  if (!intervals_) intervals_.emplace(graph_, std::map<ValueId, Interval>());
+  if (is_proven(w, *intervals_)) return;
+  whole_.push_back(fmt::format("{} '{}'", w.plain.op->name, graph_[w.out[0]].name));
+  if (!of_bytes_) {
+    std::map<ValueId, Interval> bytes;
+    for (const ValueId v : graph_.inputs())
+      if (is_int(graph_[v].type.dtype)) bytes[v] = Interval{-128, 255};
+    of_bytes_.emplace(graph_, bytes);
+  }
+  out_.bytes_grow |= !is_proven(w, *of_bytes_);
+}
+
+void Document::count_from_start(const WriteNode& w) {
+  out_.counts_from_start = true;
+  out_.conditions.push_back(
+      fmt::format("the indices of gather '{}' are not negative: NNEF's count from the start", graph_[w.out[0]].name));
+}
+
+/// Reals of a document have no width: a reader makes float32 of them.
+void Document::note_types() {
+  std::set<std::string_view> others;
+  for (uint32_t n = 0; n < graph_.value_count(); ++n) {
+    const ValueDef& def = graph_[ValueId{n}];
+    const bool there = def.producer.valid() || def.param_of.valid() || (def.is_constant() && !def.uses.empty());
+    const DType type = def.is_constant() ? type_of(def.constant).dtype : def.type.dtype;
+    if (def.producer.valid() && graph_[def.producer].erased) continue;
+    if (there && is_float(type) && type != element_type(ItemType::scalar)) others.insert(name(type));
+  }
+  for (const std::string_view type : others)
+    out_.changes.push_back(fmt::format("reals of {} become float32, which NNEF's reals are", type));
 }
 
 // ---- The document
@@ -410,10 +437,13 @@ Result<Written> Document::write(std::vector<Unwritable>& refused) {
     }
   }
   if (!refused.empty()) return std::move(out_);
-  if (!whole_.empty())
-    condition(fmt::format("whole numbers of {}{} stay within {} either way: NNEF computes them as reals",
-                          joined(std::span(whole_).first(std::min(whole_.size(), kNamed)), ", "),
-                          whole_.size() > kNamed ? fmt::format(" and {} more", whole_.size() - kNamed) : "", kWhole));
+  out_.has_whole_reals = !whole_.empty();
+  if (out_.has_whole_reals)
+    out_.conditions.push_back(
+        fmt::format("whole numbers of {}{} stay within {} either way: NNEF computes them as reals",
+                    joined(std::span(whole_).first(std::min(whole_.size(), kNamed)), ", "),
+                    whole_.size() > kNamed ? fmt::format(" and {} more", whole_.size() - kNamed) : "", kWhole));
+  note_types();
   NNEX_ASSIGN(const std::vector<std::string> last, results());
   NNEX_TRY(updates());
   std::vector<std::string> first;

@@ -34,6 +34,10 @@ struct Written {
   std::map<std::string, QuantRecord, std::less<>> codes;
   /// On what the document means the same as the graph, a sentence each: what NNEF leaves undefined, and a run decides.
   std::vector<std::string> conditions;
+  bool counts_from_start = false;    ///< One of them: indices that a run makes are not negative.
+  bool has_whole_reals = false;      ///< One of them: whole numbers stay within those of float32;
+  bool bytes_grow = false;           ///< those that are made of inputs of 8 bits may pass them too.
+  std::vector<std::string> changes;  ///< What is another thing in the document, a sentence each.
 };
 
 /// The tensor file of one of the document's variables. Errors: those of write_tensor_file.
