@@ -85,6 +85,8 @@ expect 3 "found no JSON" "$nnex" compare "$scratch/right" --command "echo hello"
 expect 3 "needed 24 bytes" "$nnex" compare "$scratch/right" --command \
   "echo '{\"outputs\": [{\"name\": \"y\", \"shape\": [2,3], \"base64\": \"AAAA\"}]}'"
 expect 1 "nothing on the second side corresponds" "$nnex" compare "$scratch/right" --command "echo '{\"outputs\": []}'"
+echo '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (string[2] y) { y = Cast <to = 8> (x) }' > "$scratch/text.onnxtxt"
+expect 4 "output 'y' is str[2]; only tensors of numbers are exchanged" "$nnex" compare "$scratch/text.onnxtxt" --random --command "cat"
 if [ -n "${PEER_ORT:-}" ]; then
   expect 0 "21 compared" "$nnex" compare "$model" --against peer --layers
 else

@@ -74,6 +74,18 @@ Others others_of(std::map<std::string, Value> tensors) {
   return out;
 }
 
+/// Whether another program can answer with what the model makes.
+Status can_be_exchanged(const Model& model) {
+  for (const PortInfo& port : model.outputs())
+    if (is_object(port.dtype))
+      return Error(
+          Code::unsupported,
+          fmt::format("output '{}' is {}; only tensors of numbers are exchanged (nnex extract --to OTHERS leaves "
+                      "it out)",
+                      port.name, port.type));
+  return {};
+}
+
 /// The inputs of the run, and where they are from, for the report.
 struct Inputs {
   std::vector<std::string> names;
@@ -81,6 +93,7 @@ struct Inputs {
 
   InputsOf reader(const CompareArguments& o, const std::vector<std::string>& stored) {
     return [this, &o, stored](const Model& model) -> Result<std::vector<Value>> {
+      if (o.other.empty()) NNEX_TRY(can_be_exchanged(model));
       InputOptions inputs = o.inputs;
       if (inputs.files.empty() && !inputs.random) inputs.files = stored;
       NNEX_ASSIGN(given,
