@@ -1,9 +1,12 @@
 #include "graph/infer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/failure.h"
+#include "base/function_ref.h"
 #include "graph/custom.h"
 #include "graph/verify.h"
 #include "graph/work.h"
@@ -248,6 +251,34 @@ const Tensor* Inference::content(ValueId v) const {
   return v.n >= first_ && fact(v).content ? &*fact(v).content : nullptr;
 }
 
+namespace {
+
+bool is_word_of(std::string_view word, std::string_view text) {
+  const auto part = [](char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'); };
+  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !part(text[at - 1])) && (end == text.size() || !part(text[end]))) return true;
+  }
+  return false;
+}
+
+/// An error that names inputs as the table does, with what the model calls them, and their types: "matmul: x has rows
+/// of 63; ... (x: 'a' f32[2,63])". A standard whose words the table has needs none of it.
+Error in_model_words(Error e, const Node& node, std::string_view place, FunctionRef<std::string(ValueId)> described) {
+  if (!place.starts_with("node ")) return e;
+  std::string known;
+  for (size_t i = 0; i < node.in.size() && i < node.op->inputs.size(); ++i) {
+    const Port& port = node.op->inputs[i];
+    if (!node.in[i].valid() || port.arity == Arity::variadic || !is_word_of(port.name, e.message())) continue;
+    known += fmt::format("{}{}: {}", known.empty() ? "" : ", ", port.name, described(node.in[i]));
+  }
+  if (known.empty()) return e;
+  std::string text = fmt::format("{} ({})", e.message(), known);
+  return std::move(e).worded(std::move(text));
+}
+
+}  // namespace
+
 Status Inference::node(NodeId id) {
   const Node& node = graph_[id];
   NodeCall call(*this, node);
@@ -263,7 +294,14 @@ Status Inference::node(NodeId id) {
   if (s.ok() && node.op->infer) s = node.op->infer(call);
   if (s.ok()) s = call.check_results();
   call.finish();
-  if (!s.ok()) return std::move(s).error().at(graph_.place_of(id));
+  if (!s.ok()) {
+    const auto described = [&](ValueId v) {
+      const std::string& name = graph_[v].name;
+      const std::string text = (graph_[v].is_constant() ? type_of(graph_[v].constant) : type(v)).text();
+      return name.empty() ? text : fmt::format("'{}' {}", name, text);
+    };
+    return in_model_words(std::move(s).error(), node, graph_.place_of(id), described).at(graph_.place_of(id));
+  }
   propagate(node);
   return {};
 }

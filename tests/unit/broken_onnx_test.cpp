@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "nnex/check.h"
+#include "nnex/load.h"
 #include "nnex/model.h"
 #include "onnx_bytes.h"
 #include "share.h"
@@ -246,6 +247,20 @@ TEST(BrokenOnnx, Wire) { check(wire_rows()); }
 TEST(BrokenOnnx, Tensors) { check(tensor_rows()); }
 TEST(BrokenOnnx, Graphs) { check(graph_rows()); }
 TEST(BrokenOnnx, Functions) { check(function_rows()); }
+
+/// Rules speak of the table's inputs; the author has other names for them.
+TEST(BrokenOnnx, FaultsSayWhichOperandsTheyMean) {
+  using namespace test::onnx;
+  const auto said = [](const std::string& n) {
+    const auto loaded = load_model(ModelSource::memory(
+        test::onnx::model({{n}, {value("a", {2, 63}), value("w", {64, 5})}, {value("y", {2, 5})}})));
+    return loaded.ok() ? std::string() : loaded.error().text();
+  };
+  const std::string operands = said(node("MatMul", {"a", "w"}, {"y"}));
+  EXPECT_NE(operands.find("(x: 'a' f32[2,63], y: 'w' f32[64,5])"), std::string::npos) << operands;
+  const std::string one = said(node("Softmax", {"a"}, {"y"}, attr_int("axis", 7)));
+  EXPECT_NE(one.find("(x: 'a' f32[2,63])"), std::string::npos) << one;
+}
 
 TEST(BrokenOnnx, NestingBelowTheLimitLoads) {
   auto loaded = Model::from_bytes(deep_ifs(10));

@@ -83,7 +83,7 @@ TEST(OnnxConv, FiltersOfFewAxes) {
   const Input x{"x", row<float>({1, 2})}, w{"w", Tensor::of<float>(Shape{1}, {3})};
   for (const char* shape : {"output_shape", "kernel_shape"}) {
     const std::string said = run(11, "ConvTranspose", {x, w}, attr_ints(shape, {1}));
-    EXPECT_EQ(said.find("f32"), std::string::npos) << said;
+    EXPECT_NE(said.rfind("f32", 0), 0U) << said;  // no answer
     EXPECT_NE(said.find("filter"), std::string::npos) << said;
   }
   EXPECT_EQ(run(11, "ConvTranspose", {x, w}, attr_ints("kernel_shape", {1})),
