@@ -718,4 +718,11 @@ done
 expect 0 "defaults of 4 inputs, a the first" "$nnex" inspect "$scratch/defaults8.onnxtxt"
 expect 0 "note: left out, as a network has no place for it: 4 inputs, 'a' the first" "$nnex" strip "$scratch/defaults8.onnxtxt" -o "$scratch/stripped.onnx"
 said=$("$nnex" inspect "$scratch/defaults3.onnxtxt"); case $said in *"  default"*) echo "FAILED inputs that IR 3 asks for are told of: $said"; bad=1 ;; esac
+# What a number may be is told at both ends; several numbers are one word; an extent has one number.
+expect 2 "found '99999999999'; needed a whole number of at least 0, at most 2147483647" "$nnex" run "$model" --random --topk 99999999999
+expect 2 "needed a whole number of at least 0, at most 18446744073709551615" "$nnex" run "$model" --random --seed 99999999999999999999
+expect 2 "needed numbers, in one word (0.5,0.5,0.5); a word that is none stands before the option" "$nnex" run --mean 0.5 0.5 0.5 "$model" -i "$scratch/p.ppm"
+expect 2 "--set: 'N' is given twice: as 2 and as 3" "$nnex" run "$model" --random --set N=2 --set N=3
+expect 0 "f32[2,8]" "$nnex" run "$model" --random --set N=2 --set N=2
+expect 2 "--set-shape: 'picture' is given twice: as [1,3,32,32] and as [2,3,32,32]" "$nnex" run "$model" --random --set-shape picture=[1,3,32,32] --set-shape picture=[2,3,32,32]
 exit $bad

@@ -1,5 +1,7 @@
 // The command line: what verbs share of models, and all verbs together.
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -20,10 +22,10 @@ constexpr const char* kHowItRuns = "How it runs";
 
 void ReadingOptions::add_to(Verb verb) {
   verb.group("How the model is read");
-  verb.option("--set", symbols, "Fix an extent: --set N=4, or --set INPUT.AXIS=4 where it has no name")
+  verb.option("--set", symbols, "Fix an extent: --set N=4, or --set INPUT.AXIS=4 where it has no name; once for each")
       .type("SYMBOL=N")
       .one_each();
-  verb.option("--set-shape", shapes, "Another shape of an input; all others follow from it")
+  verb.option("--set-shape", shapes, "Another shape of an input; all others follow from it; once for each")
       .type("INPUT=[1,3,224,224]")
       .one_each();
   verb.option("--seed-weights", weight_seed, "Seeded numbers for weights that the model comes without (NNEF, CVM)");
@@ -59,8 +61,8 @@ Result<std::pair<std::string, std::vector<int64_t>>> named_shape(const std::stri
   const auto refused = [&] {
     return Error(Code::invalid_argument, fmt::format("--set-shape '{}': needed INPUT=[1,3,224,224]", s));
   };
-  const size_t eq = s.find('=');
-  if (eq == std::string::npos || s.size() < eq + 3 || s[eq + 1] != '[' || s.back() != ']') return refused();
+  const size_t eq = s.rfind("=[");  // a name may have a '=', too
+  if (eq == std::string::npos || s.size() < eq + 3 || s.back() != ']') return refused();
   std::vector<int64_t> extents;
   const char* at = s.c_str() + eq + 2;
   while (*at != ']') {
@@ -89,17 +91,24 @@ Result<LoadOptions> ReadingOptions::options() const {
   options.nnef.expand_compounds = expand_compounds;
   for (const std::string& s : shapes) {
     NNEX_ASSIGN(auto shape, named_shape(s));
-    options.shapes.insert(std::move(shape));
+    const auto [there, is_new] = options.shapes.insert(shape);
+    if (!is_new && there->second != shape.second)
+      return Error(Code::invalid_argument,
+                   fmt::format("--set-shape: '{}' is given twice: as [{}] and as [{}]", shape.first,
+                               fmt::join(there->second, ","), fmt::join(shape.second, ",")));
   }
   for (const std::string& s : symbols) {
-    const size_t eq = s.find('=');
+    const size_t eq = s.rfind('=');  // a name may have one, too
     char* end = nullptr;
     errno = 0;
     const long long n = eq == std::string::npos ? -1 : std::strtoll(s.c_str() + eq + 1, &end, 10);
     if (eq == std::string::npos || end == s.c_str() + eq + 1 || *end || n < 0 || errno == ERANGE)
       return Error(Code::invalid_argument,
                    fmt::format("--set '{}': needed SYMBOL=N with N from 0 to 9223372036854775807", s));
-    options.symbols[s.substr(0, eq)] = n;
+    const auto [there, is_new] = options.symbols.emplace(s.substr(0, eq), n);
+    if (!is_new && there->second != n)
+      return Error(Code::invalid_argument,
+                   fmt::format("--set: '{}' is given twice: as {} and as {}", there->first, there->second, n));
   }
   return options;
 }

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdio>
 #include <iostream>
+#include <limits>
 #include <new>
 #include <stdexcept>
 #include <system_error>
@@ -36,8 +37,8 @@ CLI::Validator number_check(const std::string& needed, const std::string& shown,
 /// Of the option's own type: others are out of its range.
 template <class T>
 CLI::Validator whole_check(T min) {
-  return number_check(fmt::format("a whole number of at least {}", min), fmt::format(">= {}", min),
-                      [min](const std::string& text) {
+  return number_check(fmt::format("a whole number of at least {}, at most {}", min, std::numeric_limits<T>::max()),
+                      fmt::format(">= {}", min), [min](const std::string& text) {
                         T value = 0;
                         const char* last = text.data() + text.size();
                         const auto [end, fault] = std::from_chars(text.data(), last, value);
@@ -159,7 +160,15 @@ Option& Option::one_of(std::vector<std::string> words) {
   return *this;
 }
 Option& Option::commas() {
-  if (option_) option_->delimiter(',');
+  if (!option_) return *this;
+  constexpr auto kNeeded = "numbers, in one word (0.5,0.5,0.5); a word that is none stands before the option";
+  option_->delimiter(',');
+  option_->check(number_check(kNeeded, "", [](const std::string& text) {
+    double value = 0;
+    const char* last = text.data() + text.size();
+    const auto [end, fault] = fast_float::from_chars(text.data() + (text[0] == '+' ? 1 : 0), last, value);
+    return fault == std::errc() && end == last;
+  }));
   return *this;
 }
 Option& Option::one_each() {

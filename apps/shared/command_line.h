@@ -41,7 +41,7 @@ class Option {
   Option& seed();
   /// A number above 0.
   Option& above_zero();
-  /// Several values in one word: "0.5,0.5,0.5".
+  /// Numbers, several in one word: "0.5,0.5,0.5".
   Option& commas();
   /// One value each time that it is given, however many words follow.
   Option& one_each();
