@@ -725,4 +725,14 @@ expect 2 "needed numbers, in one word (0.5,0.5,0.5); a word that is none stands 
 expect 2 "--set: 'N' is given twice: as 2 and as 3" "$nnex" run "$model" --random --set N=2 --set N=3
 expect 0 "f32[2,8]" "$nnex" run "$model" --random --set N=2 --set N=2
 expect 2 "--set-shape: 'picture' is given twice: as [1,3,32,32] and as [2,3,32,32]" "$nnex" run "$model" --random --set-shape picture=[1,3,32,32] --set-shape picture=[2,3,32,32]
+# Standard input is laid out onto standard output, as editors have it; bytes that terminals are kept from stay what they are.
+printf 'version 1.0; # a \342\200\256 comment\ngraph g(x)->(y){x=external(shape=[2]);y=relu(x);}' > "$scratch/line.nnef"
+"$nnex" format - < "$scratch/line.nnef" > "$scratch/laid.nnef" || { echo "  format -: exit $?"; bad=1; }
+cp "$scratch/line.nnef" "$scratch/line2.nnef"; "$nnex" format "$scratch/line2.nnef"
+cmp "$scratch/laid.nnef" "$scratch/line2.nnef" || { echo "  format - lays out otherwise than format FILE"; bad=1; }
+expect 1 "-: not in canonical layout" bash -c "'$nnex' format - --check < '$scratch/line.nnef'"
+expect 0 "" bash -c "'$nnex' format - --check < '$scratch/laid.nnef'"
+expect 0 '"text": "version 1.0;' bash -c "'$nnex' format - --json < '$scratch/line.nnef'"
+expect 3 "'-' is no text" bash -c "'$nnex' format - < '$model'"
+expect 3 "-:1:14: " bash -c "echo 'version 1.0; grap' | '$nnex' format -"
 exit $bad
