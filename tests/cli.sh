@@ -735,4 +735,20 @@ expect 0 "" bash -c "'$nnex' format - --check < '$scratch/laid.nnef'"
 expect 0 '"text": "version 1.0;' bash -c "'$nnex' format - --json < '$scratch/line.nnef'"
 expect 3 "'-' is no text" bash -c "'$nnex' format - < '$model'"
 expect 3 "-:1:14: " bash -c "echo 'version 1.0; grap' | '$nnex' format -"
+# Every verb that writes or shows a model may be given a time.
+cat > "$scratch/long.onnxtxt" <<'TEXT'
+<ir_version: 8, opset_import: ["" : 17]>
+m (float[2] x) => (float[2] y) <int64 n = {100000000000}, bool go = {1}> {
+  y = Loop <body = b (int64 i, bool c, float[2] s) => (bool k, float[2] t) { k = Identity(c) t = Neg(s) }> (n, go, x)
+}
+TEXT
+expect 3 "refused: took longer than 0.3 s (--timeout)" "$nnex" convert "$scratch/long.onnxtxt" "$scratch/long.onnx" --opset 18 --timeout 0.3
+[ ! -e "$scratch/long.onnx" ] || { echo "  a model that took too long is written"; bad=1; }
+expect 0 "opset 18" "$nnex" convert "$model" "$scratch/timed.onnx" --opset 18 --timeout 60
+for words in "rename picture=pixels" "set-shape picture=[1,3,32,32]" inline strip; do
+  expect 3 "refused: took longer than 0.3 s (--timeout)" bash -c "sleep 1 | '$nnex' ${words%% *} - $(cut -d' ' -s -f2 <<<"$words") -o '$scratch/long.onnx' --timeout 0.3"
+done
+for words in dump "view -o -"; do
+  expect 3 "refused: took longer than 0.3 s (--timeout)" bash -c "sleep 1 | '$nnex' $words - --timeout 0.3"
+done
 exit $bad

@@ -1,10 +1,12 @@
 // nnex convert: a model in another standard's form.
 
 #include <filesystem>
+#include <optional>
 
 #include "cli.h"
 #include "onnx_writing.h"
 #include "proof.h"
+#include "time_limit.h"
 #include "waiting.h"
 
 namespace nnex::cli {
@@ -16,6 +18,7 @@ struct ConvertArguments {
   WritingOptions writing;
   OnnxWritingOptions onnx;
   std::string certificate;
+  double timeout = 0;
   bool custom = false, keep_fragments = false, json = false, quiet = false, no_verify = false;
 };
 
@@ -74,7 +77,7 @@ Result<OutputFile> output_of(const ConvertArguments& o) {
   return OutputFile::open(o.out, o.to == "nnef" ? "model.tar" : "model." + o.to);
 }
 
-Result<ConvertOptions> options_of(const ConvertArguments& o) {
+Result<ConvertOptions> options_of(const ConvertArguments& o, const RunOptions& run) {
   ConvertOptions options;
   NNEX_ASSIGN(options.load, o.model.options());
   if (!o.to.empty()) options.save.format = kFormats.at(o.to);
@@ -87,6 +90,7 @@ Result<ConvertOptions> options_of(const ConvertArguments& o) {
   if (!o.no_verify) {
     options.proof.emplace();
     options.proof->session = o.model.session_options();
+    options.proof->run = run;
   }
   return options;
 }
@@ -107,12 +111,13 @@ Status write_certificate(const ConvertArguments& o, const ModelSource& source, c
                     o.writing.existing());
 }
 
-Result<SaveReport> convert_model(const ConvertArguments& o) {
-  NNEX_ASSIGN(const ConvertOptions options, options_of(o));
+Result<SaveReport> convert_model(const ConvertArguments& o, std::optional<TimeLimit>& limit) {
+  NNEX_ASSIGN(const ConvertOptions options, options_of(o, limit->run_options()));
   NNEX_ASSIGN(OutputFile out, output_of(o));
   if (!o.certificate.empty()) NNEX_TRY(may_write_certificate(o));
   NNEX_ASSIGN(const ModelSource source, source_of(o.model.path));
   NNEX_ASSIGN(const SaveReport written, convert(source, out.path(), options));
+  limit.reset();  // what is written has its certificate, too
   if (!o.certificate.empty()) NNEX_TRY(write_certificate(o, source, options.load, out.path(), written));
   NNEX_TRY(out.finish());
   return written;
@@ -129,9 +134,10 @@ Status settle_output(ConvertArguments& o) {
 }
 
 int run(const ConvertArguments& o) {
+  std::optional<TimeLimit> limit(o.timeout);
   const auto written =
-      awaited(o.no_verify ? "converting" : "converting, and running both", [&] { return convert_model(o); });
-  if (!written.ok()) return report(written.error());
+      awaited(o.no_verify ? "converting" : "converting, and running both", [&] { return convert_model(o, limit); });
+  if (!written.ok()) return limit ? limit->report(written.error()) : report(written.error());
   if (o.json)
     print_json(o, *written);
   else if (!o.quiet && o.out != "-")
@@ -167,8 +173,9 @@ void add_convert(CommandLine& line) {
   verb.option("--certificate", o->certificate,
               "Write what the runs said, with hashes of all files, as JSON to this file");
   o->writing.add_to(verb);
+  add_timeout(verb, o->timeout);
   verb.flag("--json", o->json, "Print a JSON object");
-  verb.flag("-q,--quiet", o->quiet, "Print nothing but errors");
+  verb.flag("-q,--quiet", o->quiet, "Print nothing but errors, and what --json asks for");
 }
 
 }  // namespace nnex::cli

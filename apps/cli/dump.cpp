@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "nnex/graph.h"
 #include "nnex/load.h"
+#include "time_limit.h"
 #include "waiting.h"
 
 namespace nnex::cli {
@@ -13,6 +14,7 @@ namespace {
 struct DumpArguments {
   ReadingOptions reading;
   std::string path, pass;
+  double timeout = 0;
   bool optimized = false, no_types = false, json = false;
   PrintOptions print;
 };
@@ -71,6 +73,7 @@ void add_dump(CommandLine& line) {
   options->print.elements = 16;
   Verb verb = line.verb("dump", "Print a model's graph as text, as read or after the passes", [options] {
     options->print.types = !options->no_types;
+    const TimeLimit limit(options->timeout);
     Status s = dump(*options);
     return s.ok() ? static_cast<int>(kOk) : report(s.error());
   });
@@ -82,6 +85,7 @@ void add_dump(CommandLine& line) {
   verb.option("--elements", options->print.elements, "Print constants of at most so many elements; -1: all");
   verb.flag("--places", options->print.locations, "Say beside each node where the model has it");
   verb.flag("--no-types", options->no_types, "Leave out the types of values inside the graph");
+  add_timeout(verb, options->timeout);
   verb.flag("--json", options->json, "Print a JSON object with the text in it");
 }
 

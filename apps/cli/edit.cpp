@@ -285,8 +285,9 @@ std::pair<std::shared_ptr<EditOptions>, Verb> add_edit(CommandLine& line, const 
       .required();
   o->onnx.add_to(verb);
   o->writing.add_to(verb);
+  add_timeout(verb, o->timeout);
   verb.flag("--json", o->json, "Print a JSON object");
-  verb.flag("-q,--quiet", o->quiet, "Print nothing but errors");
+  verb.flag("-q,--quiet", o->quiet, "Print nothing but errors, and what --json asks for");
   return {o, verb};
 }
 
@@ -303,7 +304,6 @@ void add_edits(CommandLine& line) {
         .type("NAMES")
         .one_each();
     o->reading.add_to(verb);
-    add_timeout(verb, o->timeout);
   }
   {
     auto [o, verb] = add_edit(line, "rename", "Give inputs, outputs and tensors inside other names", run_rename);
@@ -323,20 +323,17 @@ void add_edits(CommandLine& line) {
     verb.option("--batch", o->batch, "The first extent of every input that has axes; a name leaves it open")
         .type("N|NAME")
         .required();
-    add_timeout(verb, o->timeout);
   }
   {
     auto [o, verb] = add_edit(line, "simplify",
                               "Write a model with fewer nodes: folded, merged, cleaned; each step proven by running it",
                               run_simplify);
     o->reading.add_to(verb);
-    add_timeout(verb, o->timeout);
   }
   {
     auto [o, verb] = add_edit(
         line, "fold", "Write a model whose constants and known shapes are computed, proven by running it", run_fold);
     o->reading.add_to(verb);
-    add_timeout(verb, o->timeout);
   }
   {
     auto [o, verb] =
@@ -349,7 +346,6 @@ void add_edits(CommandLine& line) {
                  run_narrow);
     verb.option("--to", o->type, "How weights are stored").one_of({"f16", "bf16"});
     o->reading.add_to(verb);
-    add_timeout(verb, o->timeout);
   }
   {
     auto [o, verb] = add_edit(line, "strip", "Write a model without texts and properties that no run needs", run_strip);

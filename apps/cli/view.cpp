@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <fstream>
+#include <optional>
 
 #include "cli.h"
 #include "nnex/file.h"
+#include "time_limit.h"
 #include "waiting.h"
 
 namespace nnex::cli {
@@ -16,6 +18,7 @@ struct ViewArguments {
   ReadingOptions reading;
   std::string path, out, to, profile;
   WritingOptions writing;
+  double timeout = 0;
   bool unfold = false, no_check = false, json = false, quiet = false;
 };
 
@@ -82,6 +85,7 @@ Existing existing_of(const ViewArguments& o, const std::string& out) {
 }
 
 int view_model(const ViewArguments& o) {
+  std::optional<TimeLimit> limit(o.timeout);
   auto load = o.reading.options();
   if (!load.ok()) return report(load.error());
   const auto form = form_of(o);
@@ -104,6 +108,7 @@ int view_model(const ViewArguments& o) {
   if (!source.ok()) return report(source.error());
   const auto made = awaited("drawing", [&] { return view(*source, options); });
   if (!made.ok()) return report(made.error());
+  limit.reset();
   if (made->unplaced > 0)
     say(stderr, "nnex: {} of the times in '{}' {} of no node of this model\n", made->unplaced, o.profile,
         made->unplaced == 1 ? "is" : "are");
@@ -140,8 +145,9 @@ void add_view(CommandLine& line) {
   verb.flag("--no-check", o->no_check, "Do not look for faults");
   o->reading.add_to(verb);
   o->writing.add_to(verb);
+  add_timeout(verb, o->timeout);
   verb.flag("--json", o->json, "Print a JSON object");
-  verb.flag("-q,--quiet", o->quiet, "Print nothing but errors");
+  verb.flag("-q,--quiet", o->quiet, "Print nothing but errors, and what --json asks for");
 }
 
 }  // namespace nnex::cli
