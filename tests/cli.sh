@@ -751,4 +751,54 @@ done
 for words in dump "view -o -"; do
   expect 3 "refused: took longer than 0.3 s (--timeout)" bash -c "sleep 1 | '$nnex' $words - --timeout 0.3"
 done
+# Names may have a '=' in them, and files too; what a file has for no input is passed over.
+cat > "$scratch/add.onnxtxt" <<'TEXT'
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[2] x, float[2] w) => (float[2] y) { h = Add (x, w) y = Neg (h) }
+TEXT
+"$nnex" rename "$scratch/add.onnxtxt" x=a=b w=a y=out=1 h=in=side -o "$scratch/equal.onnx" -q
+here=$(realpath "$nnex")
+(
+  cd "$scratch" || exit 1
+  echo '[1, 2]' > v.json; echo '[5, 6]' > 'x=1.json'; mkdir 'rate=0.1'; cp v.json 'rate=0.1/'
+  expect 0 "out=1: f32[2]  -2 -4" "$here" run equal.onnx -i a=b=v.json -i a=v.json
+  expect 0 "out=1: f32[2]  -6 -8" "$here" run equal.onnx -i x=1.json -i rate=0.1/v.json
+  expect 3 "cannot open 'rate=0.1/none.json'" "$here" run equal.onnx -i rate=0.1/none.json
+  expect 2 "no input 'z'; the model has: 'a=b' 'a'" "$here" run equal.onnx -i z=v.json
+  expect 0 "" "$here" run equal.onnx -i a=b=v.json -i a=v.json -q --save rate=0.1/o.json --save out=1=o.json --save in=side=s.json
+  for saved in "o.json [-2.0,-4.0]" "s.json [2.0,4.0]" "rate=0.1/o.json [-2.0,-4.0]"; do expect 0 "${saved#* }" cat "${saved%% *}"; done
+  expect 2 "'o.json' exists; --force replaces it" "$here" run equal.onnx --random --save out=1=o.json
+  expect 2 "no output or tensor 'z'; the model has:" "$here" run equal.onnx --random --save z=new.json
+  echo '{"x": [1, 2], "w": [3, 4], "label": "cat", "xx": [1]}' > extra.json
+  expect 0 "y: f32[2]  -4 -6" "$here" run add.onnxtxt -i extra.json
+  expect 0 "nnex: 'label' of 'extra.json' is passed over: no input is called so" "$here" run add.onnxtxt -i extra.json
+  expect 0 "nnex: 'xx' of 'extra.json' is passed over: no input is called so (did you mean 'x'?)" "$here" run add.onnxtxt -i extra.json
+  expect 0 "y: f32[2]  -4 -6" bash -c "'$here' run add.onnxtxt -i - < extra.json"
+  [ -z "$("$here" run add.onnxtxt -i extra.json -q 2>&1)" ] || { echo "  --quiet tells what is passed over"; exit 1; }
+  python3 - <<'PY'
+import struct, zipfile
+def npy(kind, data):
+    head = ("{'descr': '%s', 'fortran_order': False, 'shape': (2,), }\n" % kind).encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + data
+with zipfile.ZipFile("extra.npz", "w") as z:
+    for name in ("x", "w", "labels"): z.writestr(name + ".npy", npy("<f4", struct.pack("<2f", 2147483648, 0.1)))
+with zipfile.ZipFile("other.npz", "w") as z:
+    for name in ("labels", "more"): z.writestr(name + ".npy", npy("<f4", struct.pack("<2f", 1, 2)))
+open("complex.npy", "wb").write(npy("<c16", bytes(32)))
+PY
+  expect 0 "nnex: 'labels' of 'extra.npz' is passed over: no input is called so" "$here" run add.onnxtxt -i extra.npz
+  expect 0 "nnex: 'labels' of '-' is passed over: no input is called so" bash -c "'$here' run add.onnxtxt -i - < extra.npz"
+  expect 2 "no input 'labels'; the model has: 'x' 'w'" "$here" run add.onnxtxt -i other.npz
+  # All digits of whole numbers that a float holds; --cast is offered where it helps.
+  expect 0 "y: f32[2]  -4294967296 -0.2" "$here" run add.onnxtxt -i extra.npz
+  for cast in "" --cast; do
+    expect 2 "found c128[2]; needed f32[2]; there is no conversion of the one to the other" "$here" run add.onnxtxt -i x=complex.npy --random $cast
+  done
+  ! "$here" run add.onnxtxt -i x=complex.npy --random 2>&1 | grep -q -- --cast || { echo "  --cast is offered for complex numbers"; exit 1; }
+  exit $bad
+) || bad=1
+# JSON that is asked for is printed with --quiet, too; labels that are missing are told.
+expect 0 '"schema": "nnex.run/1"' "$nnex" run "$model" --random --json --quiet
+printf 'a\nb\n' > "$scratch/labels.txt"
+expect 0 "labels.txt' has 2 labels; needed 8 for output 'probabilities', whose others are shown by their index" "$nnex" run "$model" --random --topk 8 --labels "$scratch/labels.txt"
 exit $bad

@@ -131,6 +131,7 @@ struct InputOptions {
   InputFileOptions fit;
   std::string layout;  ///< Of pictures: "nchw", "nhwc"; empty: by the input's extents.
   bool random = false;
+  bool quiet = false;  ///< Notes are left out, of verbs that have --quiet.
   std::optional<uint64_t> seed;
 
   void add_to(Verb verb);
@@ -153,8 +154,14 @@ inline constexpr const char* kStoredInputs = "test_data_set_0";
 /// Input number `input` of that folder, else random numbers.
 Result<Given> stored_or_random(const Model& model, size_t input, const ModelOptions& o, const InputOptions& inputs);
 
-/// "NAME=FILE" as both; a FILE alone has an empty name.
+/// "NAME=FILE" as both, parted at the first '='; a FILE alone has an empty name.
 std::pair<std::string, std::string> named(const std::string& word);
+/// The same where it is known what is a name, since names and files may have '=' in them, too: NAME is the longest that
+/// is one; else the word is the FILE of that name, where there is such a file, or a folder of such a name for it; else
+/// it is parted at the first '='.
+std::pair<std::string, std::string> named(const std::string& word,
+                                          const std::function<bool(const std::string& name)>& is_name);
+std::pair<std::string, std::string> named(const std::string& word, const std::vector<PortInfo>& ports);
 /// Which of the ports has the name. `kind`: "input", "output". Error: invalid_argument, with the names there are.
 Result<size_t> port_at(std::string_view kind, const std::vector<PortInfo>& ports, std::string_view name);
 

@@ -29,7 +29,7 @@ struct CompareArguments {
   std::optional<uint64_t> ulp;
   std::string atol_text, rtol_text;
   double timeout = 0;
-  bool layers = false, no_search = false, json = false, quiet = false;
+  bool layers = false, no_search = false, json = false;
 };
 
 /// A number of at least 0, or nothing for an empty word.
@@ -317,7 +317,7 @@ int run(const CompareArguments& o) {
   }
   if (o.json)
     print_json(o, inputs, *found);
-  else if (!o.quiet)
+  else if (!o.inputs.quiet)
     print_report(o, inputs, *found);
   return found->same ? kOk : kNegative;
 }
@@ -352,7 +352,7 @@ void add_compare(CommandLine& line) {
   o->writing.add_to(verb);
   add_timeout(verb, o->timeout);
   verb.flag("--json", o->json, "Print a JSON object");
-  verb.flag("-q,--quiet", o->quiet, "Print nothing but errors");
+  verb.flag("-q,--quiet", o->inputs.quiet, "Print nothing but errors, and what --json asks for");
 }
 
 }  // namespace nnex::cli

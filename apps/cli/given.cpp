@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "nnex/inspect.h"
 #include "nnex/suggest.h"
+#include "nnex/tensor_file.h"
 
 namespace nnex::cli {
 
@@ -14,6 +15,37 @@ std::pair<std::string, std::string> named(const std::string& word) {
   const size_t eq = word.find('=');
   return eq == std::string::npos ? std::pair<std::string, std::string>{"", word}
                                  : std::pair{word.substr(0, eq), word.substr(eq + 1)};
+}
+
+namespace {
+
+/// Whether a word with '=' in it is a file's name as it stands.
+bool is_file(const std::string& word) {
+  const std::filesystem::path path(word);
+  const std::filesystem::path folder = path.parent_path();
+  std::error_code error;
+  return std::filesystem::exists(path, error) ||
+         (folder.string().find('=') != std::string::npos && std::filesystem::is_directory(folder, error));
+}
+
+}  // namespace
+
+std::pair<std::string, std::string> named(const std::string& word,
+                                          const std::function<bool(const std::string& name)>& is_name) {
+  for (size_t end = word.size(); end > 0;) {
+    const size_t eq = word.rfind('=', end - 1);
+    if (eq == std::string::npos) break;
+    if (std::string name = word.substr(0, eq); is_name(name)) return {std::move(name), word.substr(eq + 1)};
+    end = eq;
+  }
+  if (is_file(word)) return {"", word};
+  return named(word);
+}
+
+std::pair<std::string, std::string> named(const std::string& word, const std::vector<PortInfo>& ports) {
+  return named(word, [&](const std::string& name) {
+    return std::any_of(ports.begin(), ports.end(), [&](const PortInfo& p) { return p.name == name; });
+  });
 }
 
 Result<size_t> port_at(std::string_view kind, const std::vector<PortInfo>& ports, std::string_view name) {
@@ -28,7 +60,7 @@ void InputOptions::add_to(Verb verb) {
   verb.option("-i,--input", files,
               "An input: FILE in the model's order, or NAME=FILE (.npy .npz .pb .dat .json .csv .wav .raw .png .jpg; - "
               "is standard input); a .npz FILE, a JSON object or a folder (test_data_set_0) gives every input it has "
-              "something for")
+              "something for, and what else it has is passed over")
       .type("[NAME=]FILE");
   verb.flag("--random", random, "Random numbers for inputs that are not given");
   verb.option("--seed", seed, "Of random inputs");
@@ -68,11 +100,104 @@ Error unknown_input(Error e, const std::string& name, const ModelOptions& o) {
                fmt::format("input '{}' has a default in the file, which is a constant here: it cannot be given", name));
 }
 
+/// An input's file, and the bytes of it where it is standard input.
+struct Opened {
+  InputFile file;
+  std::string bytes;
+};
+
 /// A file or folder; "-" is standard input.
-Result<InputFile> open_input(const std::string& path) {
-  if (path != "-") return InputFile::open(path);
-  NNEX_ASSIGN(const std::string all, read_standard_input());
-  return InputFile::from_bytes(path, all);
+Result<Opened> open_input(const std::string& path) {
+  if (path != "-") {
+    NNEX_ASSIGN(InputFile file, InputFile::open(path));
+    return Opened{std::move(file), {}};
+  }
+  NNEX_ASSIGN(std::string all, read_standard_input());
+  NNEX_ASSIGN(InputFile file, InputFile::from_bytes(path, all));
+  return Opened{std::move(file), std::move(all)};
+}
+
+/// The names of an object's values.
+Result<std::vector<std::string>> names_in_json(const std::string& text) {
+  std::vector<std::string> out;
+  const Json json = Json::parse(text, nullptr, false);
+  if (json.is_object())
+    for (const auto& [name, value] : json.items()) out.push_back(name);
+  return out;
+}
+
+/// The names of what a file has for inputs by their names; none of a folder, of which what is for no input is not read.
+Result<std::vector<std::string>> names_in(const std::string& path, const Opened& opened,
+                                          const InputFileOptions& options) {
+  std::error_code error;
+  const bool is_piped = !opened.bytes.empty();
+  if (!is_piped && std::filesystem::is_directory(path, error)) return std::vector<std::string>();
+  if (is_piped ? opened.bytes[0] != 'P' : has_ending(path, ".json")) {
+    if (is_piped) return names_in_json(opened.bytes);
+    NNEX_ASSIGN(const std::string text, read_file(path));
+    return names_in_json(text);
+  }
+  std::string archive = path;
+  ScratchFolder scratch;
+  if (is_piped) {
+    NNEX_ASSIGN(scratch, ScratchFolder::make());
+    archive = (std::filesystem::path(scratch.path()) / "inputs.npz").string();
+    NNEX_TRY(write_file(archive, opened.bytes));
+  }
+  NNEX_ASSIGN(const auto arrays, read_tensors(archive, options.archive_limit, options.archive_ratio));
+  std::vector<std::string> out;
+  for (const auto& [name, array] : arrays) out.push_back(name);
+  return out;
+}
+
+bool is_helped_by_cast(const Error& e) {
+  return std::any_of(e.remedies().begin(), e.remedies().end(), [](const Remedy& r) { return r.option == "cast"; });
+}
+
+/// What `read` gives. Where that wants --cast, or had it, and there is no such conversion, the error says so.
+template <class Read>
+auto read_or_cast(const InputFileOptions& options, const Read& read) -> decltype(read(options)) {
+  auto found = read(options);
+  if (found.ok() || (!options.cast && !is_helped_by_cast(found.error()))) return found;
+  InputFileOptions other = options;
+  other.cast = !options.cast;
+  auto again = read(other);
+  auto &plain = options.cast ? again : found, &cast = options.cast ? found : again;
+  if (cast.ok() || cast.error().code() != Code::unsupported || plain.ok() || !is_helped_by_cast(plain.error()))
+    return found;
+  Error error(plain.error().code(), plain.error().message() + "; there is no conversion of the one to the other");
+  for (const std::string& task : plain.error().tasks()) error = std::move(error).during(task);
+  return std::move(error).at(plain.error().where());
+}
+
+Result<Value> value_for(const InputFile& file, const PortInfo& port, const InputFileOptions& options) {
+  return read_or_cast(options, [&](const InputFileOptions& o) { return file.value(port, o); });
+}
+
+/// All that a file has for the inputs. What is for none of them is passed over, and told, where something is for one.
+Result<std::map<std::string, Value>> values_by_name(const std::string& path, const Opened& opened,
+                                                    const std::vector<PortInfo>& ports, const InputFileOptions& options,
+                                                    bool quiet) {
+  auto all = read_or_cast(options, [&](const InputFileOptions& o) { return opened.file.values(ports, o); });
+  if (all.ok() || all.error().code() != Code::invalid_argument) return all;
+  const auto names = names_in(path, opened, options);
+  if (!names.ok()) return all;
+  std::vector<std::string_view> inputs;
+  std::vector<const PortInfo*> there;
+  for (const PortInfo& p : ports) {
+    inputs.push_back(p.name);
+    if (std::find(names->begin(), names->end(), p.name) != names->end()) there.push_back(&p);
+  }
+  if (there.empty() || there.size() == names->size()) return all;
+  std::map<std::string, Value> out;
+  for (const PortInfo* p : there) {
+    NNEX_ASSIGN(out[p->name], value_for(opened.file, *p, options));
+  }
+  for (const std::string& name : *names)
+    if (!quiet && std::find(inputs.begin(), inputs.end(), name) == inputs.end())
+      say(stderr, "nnex: '{}' of '{}' is passed over: no input is called so{}\n", name, path,
+          did_you_mean(name, inputs));
+  return out;
 }
 
 }  // namespace
@@ -100,28 +225,29 @@ Result<std::vector<Given>> InputOptions::values(const Model& model, const ModelO
   size_t next = 0;
   bool pictures = false, sounds = false;
   for (const std::string& word : files) {
-    const auto [name, path] = named(word);
+    const auto [name, path] = named(word, ports);
     size_t at = next;
     if (!name.empty()) {
       auto known = port_at("input", ports, name);
       if (!known.ok()) return unknown_input(std::move(known).error(), name, o);
       at = *known;
     }
-    NNEX_ASSIGN(const InputFile file, open_input(path));
+    NNEX_ASSIGN(const Opened opened, open_input(path));
+    const InputFile& file = opened.file;
     pictures = pictures || file.may_be_picture(), sounds = sounds || file.may_be_sound();
     if (name.empty() && file.by_names()) {
       std::vector<PortInfo> declared = ports;
       if (std::error_code none; std::filesystem::is_directory(path, none)) {
         NNEX_ASSIGN(declared, o.declared_inputs(model));
       }
-      NNEX_ASSIGN(auto all, file.values(declared, options));
+      NNEX_ASSIGN(auto all, values_by_name(path, opened, declared, options, quiet));
       for (auto& [port, v] : all) by_name.try_emplace(port, Given{std::move(v), path});
       continue;
     }
     if (at >= ports.size())
       return Error(Code::invalid_argument,
                    fmt::format("found {} inputs; the model takes {}", files.size(), ports.size()));
-    NNEX_ASSIGN(Value v, file.value(ports[at], options));
+    NNEX_ASSIGN(Value v, value_for(file, ports[at], options));
     NNEX_TRY(give(at, std::move(v), path));
     next = at + 1;
   }
@@ -161,7 +287,7 @@ Result<Given> stored_or_random(const Model& model, size_t input, const ModelOpti
   std::error_code error;
   if (!std::filesystem::exists(file, error)) return inputs.random_numbers(model, input);
   NNEX_ASSIGN(const InputFile stored, InputFile::open(file.string()));
-  NNEX_ASSIGN(Value v, stored.value(port, inputs.file_options(o)));
+  NNEX_ASSIGN(Value v, value_for(stored, port, inputs.file_options(o)));
   return Given{std::move(v), kStoredInputs};
 }
 

@@ -270,7 +270,7 @@ void add_quantize(CommandLine& line) {
   o->onnx.add_to(verb);
   o->writing.add_to(verb);
   verb.flag("--json", o->json, "Print a JSON object");
-  verb.flag("-q,--quiet", o->quiet, "Print nothing but errors");
+  verb.flag("-q,--quiet", o->quiet, "Print nothing but errors, and what --json asks for");
 }
 
 }  // namespace nnex::cli

@@ -1,8 +1,10 @@
 // nnex run: one run, its answers printed or saved.
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <optional>
+#include <set>
 
 #include "cli.h"
 #include "describe.h"
@@ -30,8 +32,7 @@ struct RunArguments {
   int topk = 0;
   int64_t steps = 1;
   double timeout = 0;
-  bool json = false, quiet = false, exact = false, portable = false, hash = false, hash_layers = false,
-       quantised = false;
+  bool json = false, exact = false, portable = false, hash = false, hash_layers = false, quantised = false;
 };
 
 /// A value for every input; what nothing is given for must be in the model's files.
@@ -57,7 +58,7 @@ Result<std::vector<Target>> targets_of(const Model& model, const std::vector<std
   std::vector<Target> out;
   size_t next = 0;
   for (const std::string& word : words) {
-    const auto [name, file] = named(word);
+    const auto [name, file] = named(word, model.outputs());
     if (name.empty() && tensor_format_of(file) == TensorFormat::npz) {
       out.push_back({std::nullopt, file});
       continue;
@@ -92,18 +93,34 @@ Result<std::vector<std::string>> labels_of(const std::string& path) {
   return out;
 }
 
+/// The shortest text that reads back; of whole numbers of few bits all digits, and not 2147483600 for 2147483648.
+std::string number_at(const Tensor& t, int64_t i) {
+  constexpr double kFixed = 1e16;  // longer ones have an exponent
+  if (!is_real(t.dtype())) return element_text(t, i);
+  const double x = real_at(t, i);
+  return std::abs(x) < kFixed && x == std::trunc(x) ? fmt::format("{}", x) : element_text(t, i);
+}
+
 std::string preview(const Value& v) {
   const Tensor* t = v.tensor();
   if (!t) return v.text();
   std::string out;
-  for (int64_t i = 0; i < std::min<int64_t>(t->count(), 8); ++i) out += (i ? " " : "") + element_text(*t, i);
+  for (int64_t i = 0; i < std::min<int64_t>(t->count(), 8); ++i) out += (i ? " " : "") + number_at(*t, i);
   return fmt::format("{}  {}{}", v.text(), out, t->count() > 8 ? " ..." : "");
 }
 
-/// Before a long run: whether what it gives can be written.
+/// Before the model is read: whether what its run gives can be written. What has a '=' may be a name and a file, or a
+/// file, which its names tell.
 Status can_save(const RunArguments& o) {
-  for (const std::string& s : o.save) NNEX_TRY(may_write(named(s).second, o.writing.existing()));
+  for (const std::string& word : o.save)
+    if (word.find('=') == std::string::npos) NNEX_TRY(may_write(word, o.writing.existing()));
   if (!o.save_bytes.empty()) NNEX_TRY(may_write(o.save_bytes, o.writing.existing()));
+  return {};
+}
+
+/// Before a long run: the same of all files.
+Status can_save(const std::vector<Target>& targets, Existing existing) {
+  for (const Target& t : targets) NNEX_TRY(may_write(t.file, existing));
   return {};
 }
 
@@ -142,7 +159,7 @@ int hash_layers(const RunArguments& o, const TimeLimit& limit) {
   const auto show = [&](const char* list, std::string_view kind, const std::string& label, const Value& v) {
     const std::string hash = hash_of(v);
     j[list].push_back({{"name", label}, {"type", v.text()}, {"sha256", hash}});
-    if (!o.json) say("{}  {}  {}{}\n", hash, v.text(), kind, label);
+    if (!o.json && !o.inputs.quiet) say("{}  {}  {}{}\n", hash, v.text(), kind, label);
   };
   for (size_t i = 0; i < inputs->size(); ++i) show("inputs", "input ", layers->model.inputs()[i].name, (*inputs)[i]);
   for (const auto& [name, value] : layers->parameters) show("parameters", "parameter ", name, Value(value));
@@ -189,7 +206,7 @@ Status hand_out(const Model& model, const CvmFacts& facts, const std::vector<Val
   const std::string mode = facts.postprocess.empty() ? "none" : facts.postprocess, hash = sha256(*bytes);
   const int64_t width = facts.output_width;
   j["cvm"] = {{"postprocess", mode}, {"bytes", bytes->size()}, {"element_bytes", width}, {"sha256", hash}};
-  if (o.json || o.quiet || (facts.postprocess.empty() && o.save_bytes.empty())) return {};
+  if (o.json || o.inputs.quiet || (facts.postprocess.empty() && o.save_bytes.empty())) return {};
   say("postprocess {}: {} bytes  {}\n", mode, bytes->size(), preview_bytes(*bytes, width));
   if (o.hash || o.exact) say("  sha256 {}\n", hash);
   return {};
@@ -219,21 +236,21 @@ std::map<std::string, ValueId> tensors_of(const Graph& graph) {
   return out;
 }
 
-/// Names of --save that are no outputs of the model.
-std::vector<std::string> inner_names(const Model& model, const std::vector<std::string>& words) {
+/// Words of --save whose names are no outputs of the model.
+std::vector<std::string> inner_words(const Model& model, const std::vector<std::string>& words) {
   std::vector<std::string> out;
   for (const std::string& word : words) {
-    const std::string name = named(word).first;
+    const std::string name = named(word, model.outputs()).first;
     const auto is_it = [&](const PortInfo& p) { return p.name == name; };
-    if (!name.empty() && std::none_of(model.outputs().begin(), model.outputs().end(), is_it) &&
-        std::find(out.begin(), out.end(), name) == out.end())
-      out.push_back(name);
+    if (word.find('=') != std::string::npos && std::none_of(model.outputs().begin(), model.outputs().end(), is_it))
+      out.push_back(word);
   }
   return out;
 }
 
-/// The model with these tensors inside as further outputs. Error: invalid_argument (there is no such tensor).
-Result<Model> with_outputs(const RunArguments& o, const std::vector<std::string>& names) {
+/// The model with the tensors inside that these words of --save name as further outputs. Error: invalid_argument (there
+/// is no such tensor).
+Result<Model> with_outputs(const RunArguments& o, const std::vector<std::string>& words) {
   NNEX_ASSIGN(const ModelSource source, source_of(o.model.path));
   NNEX_ASSIGN(LoadOptions options, o.model.carrying(source));
   options.exact = o.exact, options.portable = o.portable;
@@ -245,7 +262,10 @@ Result<Model> with_outputs(const RunArguments& o, const std::vector<std::string>
     outputs.emplace_back(v.name, id);
   }
   const auto tensors = tensors_of(graph);
-  for (const std::string& name : names) {
+  std::set<std::string> added;
+  for (const std::string& word : words) {
+    const std::string name = named(word, [&](const std::string& n) { return tensors.count(n) > 0; }).first;
+    if (name.empty() || !added.insert(name).second) continue;
     const auto at = tensors.find(name);
     if (at == tensors.end()) {
       std::vector<std::string_view> known;
@@ -265,6 +285,17 @@ struct Answers {
   std::vector<std::string> labels;
 };
 
+/// Says where there are fewer labels than there is to name.
+void tell_of_labels(const Value& v, const std::string& name, const Answers& answers, const RunArguments& o) {
+  const Tensor* t = v.tensor();
+  const int64_t rank = t ? t->shape().rank() : 0;
+  if (o.labels.empty() || o.inputs.quiet || rank == 0) return;
+  const int64_t width = t->shape()[rank - 1];
+  if (static_cast<int64_t>(answers.labels.size()) < width)
+    say(stderr, "nnex: '{}' has {} labels; needed {} for output '{}', whose others are shown by their index\n",
+        o.labels, answers.labels.size(), width, name);
+}
+
 /// Prints every output; in JSON all that is told of it.
 Json tell(const Model& model, const Answers& answers, const RunArguments& o) {
   Json j = {{"schema", "nnex.run/1"}, {"outputs", Json::array()}};
@@ -273,13 +304,14 @@ Json tell(const Model& model, const Answers& answers, const RunArguments& o) {
     const Value& v = answers.values[i];
     const std::string hash = o.hash || o.exact ? hash_of(v) : "";
     const auto top = o.topk > 0 ? top_of(v, o.topk) : std::nullopt;
+    if (top) tell_of_labels(v, name, answers, o);
     if (o.json) {
       Json row = {{"name", name}, {"type", v.text()}};
       if (!hash.empty()) row["sha256"] = hash;
       describe(v, name, row);
       if (top) to_json(*top, answers.labels, row);
       j["outputs"].push_back(std::move(row));
-    } else if (!o.quiet) {
+    } else if (!o.inputs.quiet) {
       say("{}: {}\n", name, preview(v));
       if (!hash.empty()) say("  sha256 {}\n", hash);
       if (top) print(*top, answers.labels);
@@ -296,7 +328,7 @@ int run(const RunArguments& o) {
   if (Status s = can_save(o); !s.ok()) return report(s.error());
   auto model = load(o);
   if (!model.ok()) return report(model.error());
-  if (const auto inner = inner_names(*model, o.save); !inner.empty() && !o.quantised) model = with_outputs(o, inner);
+  if (const auto inner = inner_words(*model, o.save); !inner.empty() && !o.quantised) model = with_outputs(o, inner);
   if (!model.ok()) return report(model.error());
   Answers answers;
   auto labels = labels_of(o.labels);
@@ -305,6 +337,7 @@ int run(const RunArguments& o) {
   auto targets = targets_of(*model, o.save);
   if (!targets.ok()) return report(targets.error());
   answers.targets = std::move(*targets);
+  if (Status s = can_save(answers.targets, o.writing.existing()); !s.ok()) return report(s.error());
   const auto cvm = cvm_facts(*model);
   if (!cvm && !o.save_bytes.empty())
     return report(Error(Code::invalid_argument, "--save-bytes: the model is not of CVM's format"));
@@ -369,7 +402,7 @@ void add_run(CommandLine& line) {
   verb.flag("--hash-layers", o->hash_layers, "Show the SHA-256 of every tensor, to find where two machines differ");
   verb.flag("--json", o->json,
             "Print a JSON object: values of outputs of up to 1,000 elements, statistics of larger ones");
-  verb.flag("-q,--quiet", o->quiet, "Print nothing but errors");
+  verb.flag("-q,--quiet", o->inputs.quiet, "Print nothing but errors, and what --json asks for");
 }
 
 }  // namespace nnex::cli
