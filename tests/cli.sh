@@ -801,4 +801,6 @@ PY
 expect 0 '"schema": "nnex.run/1"' "$nnex" run "$model" --random --json --quiet
 printf 'a\nb\n' > "$scratch/labels.txt"
 expect 0 "labels.txt' has 2 labels; needed 8 for output 'probabilities', whose others are shown by their index" "$nnex" run "$model" --random --topk 8 --labels "$scratch/labels.txt"
+# A text that is no model's is told at once, and is no model with faults.
+for verb in check run inspect; do expect 3 "' is text, not a model" "$nnex" $verb "$scratch/rows.csv"; done
 exit $bad

@@ -117,6 +117,12 @@ bool lacks_version(std::string_view text) {
   return false;
 }
 
+/// Whether there are letters, blanks and line ends alone, as in no message of ONNX: each node has a tag below them.
+bool is_plain_text(std::string_view begin) {
+  return std::all_of(begin.begin(), begin.end(),
+                     [](char c) { return (c >= ' ' && c < 0x7f) || (c >= '\t' && c <= '\r'); });
+}
+
 /// What the name says where the bytes say nothing.
 FileKind by_name(std::string_view begin, std::string_view name) {
   if (has_ending(name, ".nnef")) return {ModelFormat::nnef_text, {}};
@@ -127,6 +133,7 @@ FileKind by_name(std::string_view begin, std::string_view name) {
   if (has_ending(name, ".js") || has_ending(name, ".mjs")) return {ModelFormat::other, std::string(kJavaScript)};
   if (begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff"))
     return {ModelFormat::other, "text in UTF-16; models' texts are UTF-8"};
+  if (is_plain_text(begin) && !has_ending(name, ".onnxtxt")) return {ModelFormat::other, "text, not a model"};
   return {ModelFormat::onnx, {}};
 }
 

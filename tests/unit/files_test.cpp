@@ -45,6 +45,9 @@ TEST(Recognise, WhatBytesBeginLike) {
       {"\x1c\0\0\0TFL3"sv, "", ModelFormat::other, "TensorFlow Lite"},
       {"\n<HTML>"sv, "m.onnx", ModelFormat::other, "web page"},
       {"<?xml version"sv, "", ModelFormat::other, "XML"},
+      {"root:x:0:0:root:/root:/bin/bash\n"sv, "", ModelFormat::other, "text, not a model"},
+      {"no model\n"sv, "m.onnx", ModelFormat::other, "text, not a model"},
+      {"g (float x) =>"sv, "m.onnxtxt", ModelFormat::onnx, ""},
       {"\x10\0\0\0\0\0\0\0{\"a\""sv, "", ModelFormat::other, "safetensors"},
   };
   for (const auto& row : rows) {
