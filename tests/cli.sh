@@ -803,4 +803,29 @@ printf 'a\nb\n' > "$scratch/labels.txt"
 expect 0 "labels.txt' has 2 labels; needed 8 for output 'probabilities', whose others are shown by their index" "$nnex" run "$model" --random --topk 8 --labels "$scratch/labels.txt"
 # A text that is no model's is told at once, and is no model with faults.
 for verb in check run inspect; do expect 3 "' is text, not a model" "$nnex" $verb "$scratch/rows.csv"; done
+# Names command no terminal and make no lines of their own: line ends, tabs, and what turns letters are shown.
+python3 - "$scratch" <<'PY'
+import sys
+def varint(n): return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+def num(field, n): return varint(field << 3) + varint(n)
+def msg(field, *parts):
+    body = b"".join(p if isinstance(p, bytes) else p.encode() for p in parts)
+    return varint(field << 3 | 2) + varint(len(body)) + body
+def value(name): return msg(1, name) + msg(2, msg(1, num(1, 1) + msg(2, msg(1, num(1, 2)))))
+def model(path, op, name, x):
+    node = msg(1, x) + msg(2, "y") + msg(3, name) + msg(4, op)
+    graph = msg(1, node) + msg(2, "g") + msg(11, value(x)) + msg(12, value("y"))
+    open(f"{sys.argv[1]}/{path}", "wb").write(num(1, 8) + msg(8, msg(1, "") + num(2, 17)) + msg(7, graph))
+model("forge.onnx", "Nothing", "q\nforge.onnx: sound\t\u202e\u2066\u2028\x7f\x9b", "x")
+model("forged_name.onnx", "Neg", "n", "x\nforge.onnx: sound\t\u202e")
+PY
+for words in check "run --random" "convert - --to nnef"; do
+  told=$("$nnex" ${words%% *} "$scratch/forge.onnx" $(cut -d' ' -s -f2- <<<"$words") 2>&1)
+  grep -qF 'q\u000aforge.onnx: sound\u0009\u202e\u2066\u2028\u007f\u009b' <<<"$told" && ! grep -q '^forge' <<<"$told" || { echo "  $words tells a name as it is: $told"; bad=1; }
+done
+for words in inspect "run --random" "run" "bench --random --seconds 0.05" "profile --random --seconds 0.05" why "inspect --diff $model"; do
+  told=$("$nnex" ${words%% *} "$scratch/forged_name.onnx" $(cut -d' ' -s -f2- <<<"$words") 2>&1)
+  ! grep -q "^forge" <<<"$told" || { echo "  $words makes a line of a name: $told"; bad=1; }
+done
+expect 0 'input   x\u000aforge.onnx: sound\u0009\u202e  f32[2]' "$nnex" inspect "$scratch/forged_name.onnx"
 exit $bad

@@ -232,14 +232,14 @@ void print_rows(const std::vector<ComparedTensor>& rows) {
   for (const ComparedTensor& t : rows) {
     const Difference& d = t.difference;
     if (!d.mismatch.empty()) {
-      say("{:<{}}  {}\n", shown_name(t), width, d.mismatch);
+      say("{:<{}}  {}\n", one_line(shown_name(t)), width, one_line(d.mismatch));
       continue;
     }
     std::string odd;
     if (d.nan_mismatch) odd += fmt::format("{} NaN on one side ", d.nan_mismatch);
     if (d.infinity_mismatch) odd += fmt::format("{} infinite on one side ", d.infinity_mismatch);
-    say("{:<{}}  {:>10} {:>10} {:>10} {:>10.3g} {:>10.3g} {:>11.8f} {:>8.1f}  {}{}\n", shown_name(t), width, d.count,
-        d.differing, d.max_ulp ? fmt::format("{}", *d.max_ulp) : "-", d.max_absolute, d.max_relative, d.cosine,
+    say("{:<{}}  {:>10} {:>10} {:>10} {:>10.3g} {:>10.3g} {:>11.8f} {:>8.1f}  {}{}\n", one_line(shown_name(t)), width,
+        d.count, d.differing, d.max_ulp ? fmt::format("{}", *d.max_ulp) : "-", d.max_absolute, d.max_relative, d.cosine,
         d.sqnr_db, odd, d.same() ? "" : "differs");
   }
 }
@@ -248,7 +248,7 @@ void print_list(std::string_view what, const std::vector<std::string>& list) {
   constexpr size_t kShown = 8;
   if (list.empty()) return;
   say("  {}\n", what);
-  for (size_t i = 0; i < std::min(list.size(), kShown); ++i) say("    {}\n", list[i]);
+  for (size_t i = 0; i < std::min(list.size(), kShown); ++i) say("    {}\n", one_line(list[i]));
   if (list.size() > kShown) say("    ... {} in all\n", list.size());
 }
 
@@ -261,17 +261,17 @@ void print_first(const CompareReport& r) {
     return;
   }
   const ComparedTensor& t = r.first->tensor;
-  say("\nfirst tensor that differs: '{}'  {}\n", t.a, t.type);
-  say("  made by {}{}{}\n", t.op, t.place_a.empty() ? "" : " at ", t.place_a);
+  say("\nfirst tensor that differs: '{}'  {}\n", one_line(t.a), t.type);
+  say("  made by {}{}{}\n", one_line(t.op), t.place_a.empty() ? "" : " at ", one_line(t.place_a));
   if (t.matched == MatchedBy::none)
     say("  nothing in the second model corresponds to it, nor to what follows\n");
   else if (t.a != t.b)
-    say("  the second model's '{}' (matched by {})\n", t.b, name(t.matched));
+    say("  the second model's '{}' (matched by {})\n", one_line(t.b), name(t.matched));
   if (t.difference.worst >= 0)
     say("  worst at element {}: {} and {}; tolerated: {:.3g} + {:.3g} x |a|\n", t.difference.worst,
         t.difference.worst_a, t.difference.worst_b, t.difference.atol, t.difference.rtol);
   else if (!t.difference.mismatch.empty())
-    say("  {}\n", t.difference.mismatch);
+    say("  {}\n", one_line(t.difference.mismatch));
   print_list("from tensors that are the same on both sides:", r.first->inputs);
   if (r.first->nodes_a.size() > 1 || r.first->nodes_b.size() > 1) {
     print_list("nodes between, first model:", r.first->nodes_a);
@@ -292,10 +292,10 @@ void print_isolated(const Isolated& i) {
 
 void print_report(const CompareArguments& o, const Inputs& inputs, const CompareReport& r) {
   for (size_t i = 0; i < inputs.given.size(); ++i)
-    say("input {}  {}  ({})\n", inputs.names[i], inputs.given[i].value.text(), inputs.given[i].from);
+    say("input {}  {}  ({})\n", one_line(inputs.names[i]), inputs.given[i].value.text(), inputs.given[i].from);
   print_rows(r.outputs);
-  for (const std::string& n : r.only_a) say("output '{}': nothing on the second side corresponds\n", n);
-  for (const std::string& n : r.only_b) say("output '{}' of the second side: nothing on the first\n", n);
+  for (const std::string& n : r.only_a) say("output '{}': nothing on the second side corresponds\n", one_line(n));
+  for (const std::string& n : r.only_b) say("output '{}' of the second side: nothing on the first\n", one_line(n));
   if (o.layers) {
     say("\n{} tensors inside, {} compared\n", r.layers_a, r.layers.size());
     print_rows(r.layers);

@@ -27,7 +27,7 @@ const std::map<std::string, Format> kFormats = {{"onnx", Format::onnx},   {"onnx
                                                 {"webnn", Format::webnn}, {"c", Format::c}};
 
 void print(const ConvertArguments& o, const SaveReport& written) {
-  for (const std::string& n : written.notes) say("{}: note: {}\n", o.model.path, n);
+  for (const std::string& n : written.notes) say("{}: note: {}\n", o.model.path, own_lines(n));
   switch (written.format) {
     case Format::onnx:
       say("{}: opset {}, {} nodes, {} initializers{}\n", o.out, written.opset, written.operations, written.initializers,

@@ -80,7 +80,7 @@ int edit(const EditOptions& o, const std::string& verb, const Edit& apply) {
   } else if (talks(o)) {
     say("{}: {} nodes, before {}\n", o.out, (*result)["nodes_after"].get<size_t>(),
         (*result)["nodes_before"].get<size_t>());
-    for (const auto& note : (*result)["notes"]) say("{}: note: {}\n", o.path, note.get<std::string>());
+    for (const auto& note : (*result)["notes"]) say("{}: note: {}\n", o.path, own_lines(note.get<std::string>()));
   }
   return kOk;
 }
@@ -120,7 +120,7 @@ Json rewritten_json(const std::vector<BakedShape>& rewritten, const EditOptions&
   Json list = Json::array();
   for (const BakedShape& b : rewritten) {
     list.push_back({{"node", b.node}, {"from", b.from}, {"to", b.to}});
-    if (talks(o)) say("reshape at {}: [{}] -> [{}]\n", b.node, fmt::join(b.from, ","), fmt::join(b.to, ","));
+    if (talks(o)) say("reshape at {}: [{}] -> [{}]\n", one_line(b.node), fmt::join(b.from, ","), fmt::join(b.to, ","));
   }
   return list;
 }
@@ -209,8 +209,8 @@ Json replaced_json(const std::vector<Replaced>& replaced, bool talks) {
                     {"max_absolute", r.max_absolute},
                     {"same", r.same}});
     if (talks && shown++ < kShownReplacements)
-      say("    {}: {} -> {}  {} elements, {}\n", r.tensor.empty() ? r.place : r.tensor, r.before, r.after, r.elements,
-          r.same ? fmt::format("same within {:.3g}", r.max_absolute) : r.reason);
+      say("    {}: {} -> {}  {} elements, {}\n", one_line(r.tensor.empty() ? r.place : r.tensor), one_line(r.before),
+          one_line(r.after), r.elements, r.same ? fmt::format("same within {:.3g}", r.max_absolute) : r.reason);
   }
   if (talks && shown > kShownReplacements)
     say("    and {} more, all of which --json lists\n", shown - kShownReplacements);
@@ -235,7 +235,7 @@ Json simplified_json(const SimplifyReport& report, const EditOptions& o) {
   if (talks(o)) say("\n{:<24} {:>6} {:>6}\n", "operator", "before", "after");
   for (const auto& [op, n] : report.operators) {
     j["operators"][op] = {n.first, n.second};
-    if (talks(o)) say("{:<24} {:>6} {:>6}\n", op, n.first, n.second);
+    if (talks(o)) say("{:<24} {:>6} {:>6}\n", one_line(op), n.first, n.second);
   }
   return j;
 }
@@ -373,11 +373,11 @@ int show_difference(const std::vector<std::string>& paths, const LoadOptions& op
     print_json(j);
     return d.same() ? kOk : kNegative;
   }
-  for (const std::string& s : d.inputs) say("input   {}\n", s);
-  for (const std::string& s : d.outputs) say("output  {}\n", s);
-  for (const std::string& s : d.only_a) say("- {}\n", s);
-  for (const std::string& s : d.only_b) say("+ {}\n", s);
-  for (const auto& c : d.changed) say("~ {}: {}\n", c.tensor, c.what);
+  for (const std::string& s : d.inputs) say("input   {}\n", one_line(s));
+  for (const std::string& s : d.outputs) say("output  {}\n", one_line(s));
+  for (const std::string& s : d.only_a) say("- {}\n", one_line(s));
+  for (const std::string& s : d.only_b) say("+ {}\n", one_line(s));
+  for (const auto& c : d.changed) say("~ {}: {}\n", one_line(c.tensor), one_line(c.what));
   say("{}\n", d.same() ? "same" : "different");
   return d.same() ? kOk : kNegative;
 }

@@ -195,8 +195,8 @@ Result<std::map<std::string, Value>> values_by_name(const std::string& path, con
   }
   for (const std::string& name : *names)
     if (!quiet && std::find(inputs.begin(), inputs.end(), name) == inputs.end())
-      say(stderr, "nnex: '{}' of '{}' is passed over: no input is called so{}\n", name, path,
-          did_you_mean(name, inputs));
+      say(stderr, "nnex: '{}' of '{}' is passed over: no input is called so{}\n", one_line(name), path,
+          one_line(did_you_mean(name, inputs)));
   return out;
 }
 

@@ -66,15 +66,16 @@ Json inspection_json(const std::string& path, const Inspection& model) {
 void print_origin(const Inspection& model, const std::string& path) {
   say("{}\n", path);
   if (!model.producer.empty() || model.ir_version > 0 || !model.opsets.empty()) {
-    say("  made by {}{}{}", model.producer.empty() ? "an unnamed tool" : model.producer,
-        model.producer_version.empty() ? "" : " ", model.producer_version);
+    say("  made by {}{}{}", model.producer.empty() ? "an unnamed tool" : one_line(model.producer),
+        model.producer_version.empty() ? "" : " ", one_line(model.producer_version));
     if (model.ir_version > 0) say(", IR {}", model.ir_version);
-    for (const auto& [domain, version] : model.opsets) say(", {} {}", domain.empty() ? "ai.onnx" : domain, version);
+    for (const auto& [domain, version] : model.opsets)
+      say(", {} {}", domain.empty() ? "ai.onnx" : one_line(domain), version);
     say("\n");
   }
   for (const auto& [key, text, internal] : model.metadata)
     if (!text.empty() && text.size() <= 80 && text.find('\n') == std::string::npos && !internal)
-      say("  {} = {}\n", key, text);
+      say("  {} = {}\n", one_line(key), one_line(text));
 }
 
 int inspect(const std::string& path, const Asked& asked) {
@@ -87,19 +88,20 @@ int inspect(const std::string& path, const Asked& asked) {
     return kOk;
   }
   print_origin(*model, path);
-  for (const PortInfo& p : model->inputs) say("  input   {}  {}\n", p.name, p.type);
+  for (const PortInfo& p : model->inputs) say("  input   {}  {}\n", one_line(p.name), one_line(p.type));
   if (const size_t n = model->defaults.size(); n > 3)
-    say("  defaults of {} inputs, {} the first: constants here\n", n, model->defaults[0]);
+    say("  defaults of {} inputs, {} the first: constants here\n", n, one_line(model->defaults[0]));
   else
-    for (const std::string& name : model->defaults) say("  default {}  a constant here\n", name);
-  for (const PortInfo& p : model->outputs) say("  output  {}  {}\n", p.name, p.type);
-  for (const PortInfo& p : model->states) say("  state   {}  {}\n", p.name, p.type);
-  if (!model->external_files.empty()) say("  data in {}\n", fmt::join(model->external_files, ", "));
-  if (!model->symbols.empty()) say("  symbols {}\n", fmt::join(model->symbols, ", "));
-  say("  {} parameters, {} multiply-adds, {} nodes\n", model->parameters, shown(*model), model->nodes);
+    for (const std::string& name : model->defaults) say("  default {}  a constant here\n", one_line(name));
+  for (const PortInfo& p : model->outputs) say("  output  {}  {}\n", one_line(p.name), one_line(p.type));
+  for (const PortInfo& p : model->states) say("  state   {}  {}\n", one_line(p.name), one_line(p.type));
+  if (!model->external_files.empty())
+    say("  data in {}\n", one_line(fmt::format("{}", fmt::join(model->external_files, ", "))));
+  if (!model->symbols.empty()) say("  symbols {}\n", one_line(fmt::format("{}", fmt::join(model->symbols, ", "))));
+  say("  {} parameters, {} multiply-adds, {} nodes\n", model->parameters, one_line(shown(*model)), model->nodes);
   std::vector<OperatorCount> rows = model->operators;
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.nodes > b.nodes; });
-  for (const OperatorCount& op : rows) say("  {:>6}  {}\n", op.nodes, op.name);
+  for (const OperatorCount& op : rows) say("  {:>6}  {}\n", op.nodes, one_line(op.name));
   return kOk;
 }
 
@@ -118,7 +120,7 @@ void print(const std::string& path, const Fault& f) {
   if (!f.rule.empty() && !f.message.starts_with(f.rule))
     text.insert(std::min(text.find("\n  while "), text.size()), fmt::format(" [{}]", f.rule));
   const bool named = f.where.starts_with(path);
-  say("{}{}{}\n", named ? "" : path + ": ", f.forgiven() ? "warning: " : "", text);
+  say("{}{}{}\n", named ? "" : path + ": ", f.forgiven() ? "warning: " : "", own_lines(text));
 }
 
 /// The rules as a table of Markdown, which documents hold.
@@ -198,7 +200,7 @@ int check(const std::string& path, const Asked& asked) {
     print(report_json(path, *found));
     return exit_code_of(*found);
   }
-  for (const Fault& n : found->notes) say("{}: note: {}\n", path, n.message);
+  for (const Fault& n : found->notes) say("{}: note: {}\n", path, own_lines(n.message));
   for (const Fault& f : found->faults) print(path, f);
   const auto counted = [](size_t n, const char* noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); };
   const size_t warnings = found->forgiven_count, faults = found->fault_count - warnings;

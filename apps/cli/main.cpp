@@ -195,7 +195,7 @@ Result<std::vector<PortInfo>> ModelOptions::declared_inputs(const Model& model) 
 void ModelOptions::tell_cache(const Model& model) {
   const CacheInfo cache = model.cache();
   if (cache.use == CacheUse::failed || (cache.use == CacheUse::none && !cache.why.empty()))
-    say(stderr, "nnex: --cache: the model is not kept: {}\n", cache.why);
+    say(stderr, "nnex: --cache: the model is not kept: {}\n", own_lines(cache.why));
 }
 
 }  // namespace nnex::cli

@@ -250,7 +250,7 @@ int print_names(const std::vector<std::string>& models, Status (*add)(const std:
   Names names;
   for (const std::string& path : models)
     if (const Status added = add(path, names); !added.ok()) return report(added.error());
-  for (const std::string& name : names) say("{}\n", name);
+  for (const std::string& name : names) say("{}\n", one_line(name));
   return kOk;
 }
 

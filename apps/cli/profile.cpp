@@ -177,8 +177,9 @@ void print_nodes(const std::vector<Row>& rows, double total, const MachineLimits
   for (const Row& r : std::span(rows).first(shown)) {
     rest -= r.own_us;
     const Reached rate = reached(r, limits);
-    say("{:>10.1f}  {:>6.1f}  {:<18} {:<18} {:>14} {:>8}  {}\n", r.own_us, percent_of(total, r.own_us), r.node.op,
-        r.node.kernel, rate_text(rate), rate.percent ? fmt::format("{:.0f}%", *rate.percent) : "", r.node.place);
+    say("{:>10.1f}  {:>6.1f}  {:<18} {:<18} {:>14} {:>8}  {}\n", r.own_us, percent_of(total, r.own_us),
+        one_line(r.node.op), r.node.kernel, rate_text(rate), rate.percent ? fmt::format("{:.0f}%", *rate.percent) : "",
+        one_line(r.node.place));
   }
   print_rest(rows.size() - shown, "node", rest, total);
 }

@@ -101,7 +101,7 @@ Json output_json(const ComparedTensor& t) {
 
 void print_proof(const std::string& source, const std::string& out, const Proof& proof) {
   if (!proof.unproven.empty()) {
-    say("{}: not proven: {}\n", out, proof.unproven);
+    say("{}: not proven: {}\n", out, own_lines(proof.unproven));
     return;
   }
   if (proof.identical) {

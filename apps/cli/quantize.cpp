@@ -104,19 +104,19 @@ void print_layers(const QuantizeReport& r) {
     std::string times;
     if (timed)
       times = l.float_us ? fmt::format(" {:>9.1f} {:>9.1f}", *l.float_us, *l.quantized_us) : std::string(20, ' ');
-    say("{:<{}}  {:<10} {:>8}{}  {}\n", l.name, width, l.op, decibel(l.sqnr_db), times,
-        l.kept_float.empty() ? "" : "float: " + l.kept_float);
+    say("{:<{}}  {:<10} {:>8}{}  {}\n", one_line(l.name), width, l.op, decibel(l.sqnr_db), times,
+        l.kept_float.empty() ? "" : "float: " + one_line(l.kept_float));
   }
 }
 
 void print_summary(const QuantizeArguments& o, const QuantizeReport& r, const SaveReport& written) {
-  for (const std::string& n : r.notes) say("note: {}\n", n);
+  for (const std::string& n : r.notes) say("note: {}\n", own_lines(n));
   const auto coded =
       std::count_if(r.layers.begin(), r.layers.end(), [](const auto& l) { return l.kept_float.empty(); });
   say("{}: {} of {} layers quantised, {} bytes; constants {} bytes, as floats {}\n", o.out, coded, r.layers.size(),
       written.bytes, r.quantized_bytes, r.float_bytes);
   for (const QuantizedOutput& out : r.outputs) {
-    say("output '{}': SQNR {:.1f} dB on {} samples", out.name, out.sqnr_db, r.judged);
+    say("output '{}': SQNR {:.1f} dB on {} samples", one_line(out.name), out.sqnr_db, r.judged);
     if (out.rows > 0)
       say("; its largest element where the float network has it in {} of {} rows ({:.2f} %)", out.agreed, out.rows,
           100.0 * static_cast<double>(out.agreed) / static_cast<double>(out.rows));

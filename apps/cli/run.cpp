@@ -159,7 +159,7 @@ int hash_layers(const RunArguments& o, const TimeLimit& limit) {
   const auto show = [&](const char* list, std::string_view kind, const std::string& label, const Value& v) {
     const std::string hash = hash_of(v);
     j[list].push_back({{"name", label}, {"type", v.text()}, {"sha256", hash}});
-    if (!o.json && !o.inputs.quiet) say("{}  {}  {}{}\n", hash, v.text(), kind, label);
+    if (!o.json && !o.inputs.quiet) say("{}  {}  {}{}\n", hash, v.text(), kind, one_line(label));
   };
   for (size_t i = 0; i < inputs->size(); ++i) show("inputs", "input ", layers->model.inputs()[i].name, (*inputs)[i]);
   for (const auto& [name, value] : layers->parameters) show("parameters", "parameter ", name, Value(value));
@@ -293,7 +293,7 @@ void tell_of_labels(const Value& v, const std::string& name, const Answers& answ
   const int64_t width = t->shape()[rank - 1];
   if (static_cast<int64_t>(answers.labels.size()) < width)
     say(stderr, "nnex: '{}' has {} labels; needed {} for output '{}', whose others are shown by their index\n",
-        o.labels, answers.labels.size(), width, name);
+        o.labels, answers.labels.size(), width, one_line(name));
 }
 
 /// Prints every output; in JSON all that is told of it.
@@ -312,7 +312,7 @@ Json tell(const Model& model, const Answers& answers, const RunArguments& o) {
       if (top) to_json(*top, answers.labels, row);
       j["outputs"].push_back(std::move(row));
     } else if (!o.inputs.quiet) {
-      say("{}: {}\n", name, preview(v));
+      say("{}: {}\n", one_line(name), one_line(preview(v)));
       if (!hash.empty()) say("  sha256 {}\n", hash);
       if (top) print(*top, answers.labels);
     }

@@ -51,7 +51,7 @@ Json inputs_json(const Prepared& p) {
 
 void print_inputs(const Prepared& p) {
   for (size_t i = 0; i < p.given.size(); ++i)
-    say("  input {}  {}  ({})\n", p.model.inputs()[i].name, p.inputs[i].text(), p.given[i].from);
+    say("  input {}  {}  ({})\n", one_line(p.model.inputs()[i].name), p.inputs[i].text(), p.given[i].from);
 }
 
 }  // namespace nnex::cli

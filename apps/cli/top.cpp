@@ -63,7 +63,7 @@ void print(const Top& top, const std::vector<std::string>& labels) {
     if (top.rows_in_all > 1) say("  row [{}]\n", fmt::join(row.at, ","));
     for (const Top::Item& item : row.items) {
       const std::string label = label_of(labels, item.index);
-      say("  {:>8.4f}  {}\n", item.value, label.empty() ? std::to_string(item.index) : label);
+      say("  {:>8.4f}  {}\n", item.value, label.empty() ? std::to_string(item.index) : one_line(label));
     }
   }
   const auto shown = static_cast<int64_t>(top.rows.size());

@@ -61,8 +61,8 @@ void print_indented(const std::string& text) {
 }
 
 void print_kernel(const KernelOrigin& k) {
-  say("  {}\n    {}  {}\n    runs by {}\n", k.place, k.op, k.types, k.kernel);
-  for (const DeclinedKernel& d : k.declined) say("    not by {}: {}\n", d.kernel, d.why);
+  say("  {}\n    {}  {}\n    runs by {}\n", one_line(k.place), one_line(k.op), one_line(k.types), k.kernel);
+  for (const DeclinedKernel& d : k.declined) say("    not by {}: {}\n", d.kernel, one_line(d.why));
 }
 
 void print_standards(const Why& why) {
@@ -77,9 +77,9 @@ void print_standards(const Why& why) {
 void print_extents(const Why& why) {
   say("extents\n");
   for (const ExtentOrigin& v : why.values)
-    if (v.place.empty()) say("  input {}  {}  may be {}\n", v.value, v.type, v.formula);
+    if (v.place.empty()) say("  input {}  {}  may be {}\n", one_line(v.value), one_line(v.type), one_line(v.formula));
   for (const FixedExtent& f : why.fixed) {
-    say("  {} must be {}, for else\n", f.extent, f.found);
+    say("  {} must be {}, for else\n", one_line(f.extent), f.found);
     print_indented(f.why);
   }
 }
@@ -119,8 +119,8 @@ int print_named(const WhyArguments& o, const Why& why) {
   for (const ExtentOrigin& v : why.values) {
     if (!is_of(o, v.value, v.place)) continue;
     if (!v.place.empty()) places.push_back(v.place);
-    say("{}  {}{}{}\n", v.value, v.type, v.place.empty() ? "" : "  of ", v.place);
-    say("  for inputs of any size  {}\n", v.formula);
+    say("{}  {}{}{}\n", one_line(v.value), one_line(v.type), v.place.empty() ? "" : "  of ", one_line(v.place));
+    say("  for inputs of any size  {}\n", one_line(v.formula));
   }
   bool any = false;
   for (const KernelOrigin& k : why.kernels) {

@@ -132,7 +132,7 @@ VerbText text_of(const CLI::App& verb) {
 }  // namespace
 
 int report(const Error& error) {
-  say(stderr, "nnex: {}\n", error.text(flag_words));
+  say(stderr, "nnex: {}\n", own_lines(error.text(flag_words)));
   switch (error.code()) {
     case Code::invalid_argument:
       return kUsage;
