@@ -828,4 +828,6 @@ for words in inspect "run --random" "run" "bench --random --seconds 0.05" "profi
   ! grep -q "^forge" <<<"$told" || { echo "  $words makes a line of a name: $told"; bad=1; }
 done
 expect 0 'input   x\u000aforge.onnx: sound\u0009\u202e  f32[2]' "$nnex" inspect "$scratch/forged_name.onnx"
+# What the machine does at most is measured before and behind the runs.
+expect 0 "limits measured: " "$nnex" profile "$model" --seconds 0.1
 exit $bad

@@ -199,17 +199,31 @@ void print_kernels(const std::vector<Row>& rows, double total, int top) {
   print_rest(kernels.size() - shown, "kernel", rest, total);
 }
 
+/// Half of what is measured before the runs, half behind them, as others may use the machine for a while.
+MachineLimits better(MachineLimits a, const MachineLimits& b) {
+  a.f32_gmacs = std::max(a.f32_gmacs, b.f32_gmacs);
+  a.i8_gmacs = std::max(a.i8_gmacs, b.i8_gmacs);
+  a.memory_gbs = std::max(a.memory_gbs, b.memory_gbs);
+  return a;
+}
+
+bool passes(const std::vector<Row>& rows, const MachineLimits& limits) {
+  return std::any_of(rows.begin(), rows.end(), [&](const Row& r) { return reached(r, limits).percent > 100.5; });
+}
+
 int profile(const ProfileArguments& o) {
+  constexpr double kSeconds = 0.15;  // of each half
   if (o.trace == "-") return report(Error(Code::invalid_argument, "--trace '-': needed a file; the times go there"));
   if (!o.trace.empty())
     if (Status s = may_write(o.trace, o.writing.existing()); !s.ok()) return report(s.error());
   std::optional<TimeLimit> limit(o.timeout);
   auto prepared = prepare(o, limit->run_options());
   if (!prepared.ok()) return limit->report(prepared.error());
+  const MachineLimits before = measure_machine(prepared->threads, kSeconds);
   auto measured = measure(*prepared, o.seconds, limit->run_options());
   if (!measured.ok()) return limit->report(measured.error());
   limit.reset();
-  const MachineLimits limits = measure_machine(prepared->threads);
+  const MachineLimits limits = better(before, measure_machine(prepared->threads, kSeconds));
   if (!o.trace.empty())
     if (Status s = write_trace(o.trace, prepared->session.nodes(), o.writing.existing()); !s.ok())
       return report(s.error());
@@ -227,6 +241,8 @@ int profile(const ProfileArguments& o) {
   print_inputs(*prepared);
   say("  limits measured: {:.1f} GMAC/s of float32, {:.1f} of bytes, {:.1f} GB/s from memory\n", limits.f32_gmacs,
       limits.i8_gmacs, limits.memory_gbs);
+  if (o.by == "node" && passes(rows, limits))
+    say("  more than 100%: a convolution of Winograd's, or others used the machine while it was measured\n");
   say("  {} thread{}\n", prepared->threads, prepared->threads == 1 ? "" : "s");
   return kOk;
 }
