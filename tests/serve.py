@@ -1477,6 +1477,54 @@ def test_log():
         equal([lines[-1]['event'], lines[-2]['event']], ['ended', 'draining'], 'the last ones')
 
 
+def test_access():
+    """Who may load models, and which web pages may ask."""
+    keys = [tempfile.NamedTemporaryFile('w', suffix='.keys') for _ in range(2)]
+    for file, text in zip(keys, ['# a comment\n  \t user \r\n#user2\n', 'operator\n']):
+        file.write(text)
+        file.flush()
+    model = os.path.join(SHAPES, 'model.onnx')
+    load, index, body = '/v2/repository/models/model/load', '/v2/repository/index', json.dumps(json_request(0))
+    with Server(model, '--api-key', keys[0].name, '--control-key', keys[1].name) as s:
+        for key, asked, loads in ('user', 200, 401), ('operator', 401, 200), ('# a comment', 401, 401), ('#user2', 401, 401), (None, 401, 401):
+            headers = {'X-API-Key': key} if key else {}
+            equal([s.ask('POST', INFER, body, headers)[0], s.ask('POST', index, '{}', headers)[0], s.ask('POST', load, '{}', headers)[0]],
+                  [asked, asked, loads], key)
+    with Server(model, '--model-control', 'none', '--control-key', keys[1].name) as s:
+        for verb in 'load', 'unload':
+            status, _, text = s.ask('POST', load.replace('load', verb), '{}', {'X-API-Key': 'operator'})
+            check(status == 403 and b'--model-control none' in text, (status, text))
+        equal([s.ask('POST', index, '{}')[0], s.ask('POST', INFER, body)[0]], [200, 200], 'all else')
+    with Server(model) as s:
+        here = 'http://127.0.0.1:%d' % s.port
+        for origin, status in ('http://evil.example', 403), ('null', 403), (here, 200), (here.upper(), 200), ('http://127.0.0.1:1', 403), (here + '0', 403):
+            for path in INFER, load, index:
+                got, h, text = s.ask('POST', path, body if path == INFER else '{}', {'Origin': origin, 'Content-Type': 'text/plain'})
+                equal((got, 'Access-Control-Allow-Origin' in h), (status, False), (origin, path, text[:200]))
+        equal(s.ask('POST', load, '{}', {'Origin': 'http://a', 'Host': 'a:80'})[0], 200, 'the port of the scheme')
+        status, h, text = s.ask('OPTIONS', INFER, None, {'Origin': 'http://a', 'Access-Control-Request-Method': 'POST'})
+        equal((status, 'Access-Control-Allow-Origin' in h), (403, False), text)
+        # a body that is refused is not read
+        with socket.create_connection(('127.0.0.1', s.port), 20) as sock:
+            sock.sendall(b'POST %s HTTP/1.1\r\nHost: a\r\nOrigin: http://b\r\nExpect: 100-continue\r\nContent-Length: 9999\r\n\r\n' % INFER.encode())
+            check(sock.recv(1000).startswith(b'HTTP/1.1 403 '), 'a large body of a page')
+        got = s.raw(b'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+        check(got.startswith(b'HTTP/1.1 204 No Content\r\n') and b'Allow: GET, HEAD, POST, OPTIONS\r\n' in got and b'Content-Length' not in got, got)
+        equal(s.ask('POST', '/v2')[1]['Allow'], 'GET, HEAD', 'Allow')
+    for words in (['--allow-origin', 'https://app.example', '--allow-origin', 'http://other'], ['--allow-origin', '*']):
+        with Server(model, '--api-key', keys[0].name, *words) as s:
+            allowed = 'https://app.example'
+            status, h, text = s.ask('OPTIONS', INFER, None, {'Origin': allowed, 'Access-Control-Request-Method': 'POST'})
+            equal((status, text, h['Access-Control-Allow-Origin']), (204, b'', allowed), 'whether the page may ask')
+            check('POST' in h['Access-Control-Allow-Methods'] and 'X-API-Key' in h['Access-Control-Allow-Headers'], h)
+            for key, status in ('user', 200), ('', 401):
+                got, h, _ = s.ask('POST', INFER, body, {'Origin': allowed, 'X-API-Key': key})
+                equal((got, h['Access-Control-Allow-Origin'], h['Vary']), (status, allowed, 'Origin'), 'a page that may ask')
+            equal(s.ask('POST', INFER, body, {'Origin': 'http://evil', 'X-API-Key': 'user'})[0], 403 if len(words) > 2 else 200, 'another one')
+    for file in keys:
+        file.close()
+
+
 class Collector:
     """What OpenTelemetry's collector is to the server: takes messages of OTLP (JSON) and keeps their spans; `hangs`: answers nobody."""
 

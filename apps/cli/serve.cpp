@@ -13,7 +13,7 @@ namespace {
 struct ServeOptions {
   ReadingOptions reading;
   serve::Options server;
-  std::string log = "text", cache;
+  std::string log = "text", cache, model_control = "open";
   int queue = 1024, max_batch = 8, batch_delay = 0;
   int queue_mib = 512;
   int64_t request_limit = int64_t{64} << 20;
@@ -71,6 +71,15 @@ void ServeOptions::add_to(Verb verb) {
       .type("SECONDS")
       .above_zero();
   verb.option("--api-key", server.key_file, "Keys, one a line, of which clients must show one").type("FILE");
+  verb.option("--model-control", model_control, "Whether requests may load and unload models: open, none")
+      .one_of({"open", "none"});
+  verb.option("--control-key", server.control_key_file,
+              "Keys, one a line, of which those must show one who load and unload models; others do not count there")
+      .type("FILE");
+  verb.option("--allow-origin", server.origins,
+              "Web pages that may ask, beside the server's own: scheme://host:port as browsers send it, or *")
+      .type("ORIGIN")
+      .one_each();
   verb.option("--log", log, "Form of the log on standard error: text, json").one_of({"text", "json"});
   verb.flag("--log-requests", server.log_requests, "Log every request");
   verb.option("--otlp", server.otlp, "Send spans of requests to a collector of OpenTelemetry (OTLP over HTTP, JSON)")
@@ -122,6 +131,7 @@ int serve_models(const ServeOptions& o) {
   s.idle_timeout = microseconds(o.idle_timeout);
   s.drain_delay = std::chrono::milliseconds(o.drain_delay);
   s.drain_timeout = microseconds(o.drain_timeout);
+  s.model_control = o.model_control == "open";
   s.json_log = o.log == "json";
   const auto all = serve::serve(s);
   if (!all.ok()) return report(all.error());

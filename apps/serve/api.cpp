@@ -8,7 +8,6 @@
 
 #include "nnex/elements.h"
 #include "nnex/environment.h"
-#include "nnex/file.h"
 #include "shared/try.h"
 
 namespace nnex::serve {
@@ -32,7 +31,7 @@ Response not_found(const Request& request) { return Response::error(404, fmt::fo
 
 Response not_allowed(const char* allowed) {
   Response r = Response::error(405, fmt::format("needed {}", allowed));
-  r.headers.push_back({"Allow", allowed});
+  r.headers.push_back({"Allow", std::string_view(allowed) == "GET" ? "GET, HEAD" : allowed});
   return r;
 }
 
@@ -70,15 +69,6 @@ std::optional<int64_t> whole(const std::string& s) {
   const auto [end, fault] = std::from_chars(s.data(), s.data() + s.size(), n);
   if (s.empty() || fault != std::errc() || end != s.data() + s.size()) return {};
   return n;
-}
-
-/// The key of "Bearer KEY", whose first word may have any letters; empty: it is none.
-std::string_view bearer_of(std::string_view authorization) {
-  constexpr std::string_view kScheme = "bearer ";
-  for (size_t i = 0; i < kScheme.size(); ++i)
-    if (i >= authorization.size() || (authorization[i] | 0x20) != kScheme[i]) return {};
-  const size_t at = authorization.find_first_not_of(' ', kScheme.size());
-  return at == std::string_view::npos ? std::string_view() : authorization.substr(at);
 }
 
 /// The object that a request to the repository may have for a body; of none, an empty one. Errors: invalid_argument,
@@ -151,43 +141,6 @@ Api::Api(Repository& repository, Metrics& metrics, Budget& budget, const Log& lo
 
 Api::~Api() { stop(); }
 
-Status Api::read_keys(const std::string& path) {
-  NNEX_ASSIGN(const std::string text, read_file(path));
-  std::vector<std::string> keys;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    std::string_view line = std::string_view(text).substr(at, end - at);
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
-    if (!line.empty()) keys.push_back(sha256(line));
-    at = end + 1;
-  }
-  if (keys.empty()) return Error(Code::invalid_argument, fmt::format("'{}' has no key; needed one a line", path));
-  const std::lock_guard lock(keys_mutex_);
-  keys_ = std::move(keys);
-  return {};
-}
-
-/// Hashes are compared, whole: how long that takes tells nothing of a key.
-bool Api::admitted(const Request& request) const {
-  const std::lock_guard lock(keys_mutex_);
-  if (keys_.empty()) return true;
-  const auto known = [&](std::string_view key) {
-    return std::find(keys_.begin(), keys_.end(), sha256(key)) != keys_.end();
-  };
-  const std::string* key = request.header("x-api-key");
-  const std::string* authorization = request.header("authorization");
-  return (key && known(*key)) || (authorization && known(bearer_of(*authorization)));
-}
-
-std::optional<Response> Api::without_key(const Request& request) const {
-  if (admitted(request)) return {};
-  const auto path = segments_of(request.path);
-  if (path && path->size() == 3 && (*path)[0] == "v2" && (*path)[1] == "health") return {};
-  Response r = Response::error(401, "needed a key: Authorization: Bearer KEY, or X-API-Key: KEY");
-  r.headers.push_back({"WWW-Authenticate", "Bearer"});
-  return r;
-}
-
 /// Gives the trace back to the client, writes the log and records spans.
 Api::Reply Api::watched(Call& call, Reply reply) const {
   const std::string* trace = call.request.header("traceparent");
@@ -195,6 +148,14 @@ Api::Reply Api::watched(Call& call, Reply reply) const {
   if (!parent) trace = nullptr;
   const std::string& path = call.request.path;
   const bool recorded = spans_ && path != "/metrics" && !path.starts_with("/v2/health");
+  if (call.request.header("origin")) {
+    Request page;
+    page.headers = {{"origin", *call.request.header("origin")}};
+    reply = [this, page = std::move(page), reply = std::move(reply)](Response response, Lease lease) {
+      access_.allow_page(page, response);
+      reply(std::move(response), std::move(lease));
+    };
+  }
   if (!trace && !options_.log_requests && !recorded) return reply;
   if (recorded) {
     call.span = std::make_shared<RequestSpan>();
@@ -234,12 +195,12 @@ std::shared_ptr<Pending> Api::answer(Call call, Reply given) {
   const Reply reply = watched(call, std::move(given));
   const Request& request = call.request;
   const auto path = segments_of(request.path);
-  if (!path) {
-    reply(Response::error(400, "the path has a wrong escape"), std::move(call.lease));
+  if (auto response = access_.answer(request)) {
+    reply(std::move(*response), std::move(call.lease));
     return nullptr;
   }
-  if (auto refusal = without_key(request)) {
-    reply(std::move(*refusal), std::move(call.lease));
+  if (!path) {
+    reply(Response::error(400, "the path has a wrong escape"), std::move(call.lease));
     return nullptr;
   }
   const bool is_v2 = path->size() >= 3 && (*path)[0] == "v2";

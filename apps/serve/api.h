@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "serve/access.h"
 #include "serve/budget.h"
 #include "serve/http.h"
 #include "serve/log.h"
@@ -58,11 +59,8 @@ class Api {
   /// Waits for the bodies that it still reads.
   void stop() { reader_.stop(); }
 
-  /// Keys that requests must show; none: all are answered. Errors: unreadable; invalid_argument (no key in the file).
-  Status read_keys(const std::string& path);
-
-  /// Nothing where a request shows a key, or needs none; else what it is refused with. Its head is enough.
-  std::optional<Response> without_key(const Request& request) const;
+  /// Who is answered. All but keys is set before the first request alone.
+  Access& access() { return access_; }
 
   /// Records requests from now on, all but those for health and metrics. Before the first request alone.
   void trace_to(Spans& spans) { spans_ = &spans; }
@@ -76,7 +74,6 @@ class Api {
  private:
   struct Inference;
 
-  bool admitted(const Request& request) const;
   Response route(const Request& request, const std::vector<std::string>& path);
   Response health(const Request& request, const std::vector<std::string>& path) const;
   Response server_metadata() const;
@@ -99,9 +96,8 @@ class Api {
   const Log& log_;
   ApiOptions options_;
   Spans* spans_ = nullptr;
-  mutable std::mutex keys_mutex_;
-  std::vector<std::string> keys_;  // their hashes
-  Worker reader_;                  // of large bodies
+  Access access_;
+  Worker reader_;  // of large bodies
 };
 
 }  // namespace nnex::serve

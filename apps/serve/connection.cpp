@@ -52,11 +52,12 @@ bool Server::Impl::moved(Connection& c, size_t bytes) {
       return fail(c, c.reader.fault().status, c.reader.fault().message), false;
     case RequestReader::State::complete:
       return dispatch(c), false;
-    case RequestReader::State::body:  // which nobody reads of a client without a key
+    case RequestReader::State::body:  // which nobody reads of a client that is refused
       if (c.admitted) break;
-      if (auto refusal = api.without_key(c.reader.request())) {
+      if (auto refusal = api.access().answer(c.reader.request())) {
         ++metrics.refused;
-        return fail(c, std::move(*refusal), "no key"), false;
+        api.access().allow_page(c.reader.request(), *refusal);
+        return fail(c, std::move(*refusal), refusal->status == 401 ? "no key" : "no leave"), false;
       }
       c.admitted = true;
       break;

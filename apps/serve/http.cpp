@@ -291,10 +291,14 @@ std::string_view reason_of(int status) {
   switch (status) {
     case 200:
       return "OK";
+    case 204:
+      return "No Content";
     case 400:
       return "Bad Request";
     case 401:
       return "Unauthorized";
+    case 403:
+      return "Forbidden";
     case 404:
       return "Not Found";
     case 405:
@@ -347,8 +351,8 @@ std::string head_of(const Response& response, bool close, std::string_view date)
   std::string head = fmt::format("HTTP/1.1 {} {}\r\nDate: {}\r\n", response.status, reason_of(response.status), date);
   for (const Header& h : response.headers) head += fmt::format("{}: {}\r\n", h.name, h.value);
   if (!response.body.empty()) head += fmt::format("Content-Type: {}\r\n", response.type);
-  head += fmt::format("Content-Length: {}\r\n{}\r\n", response.body.size(), close ? "Connection: close\r\n" : "");
-  return head;
+  if (response.status != 204) head += fmt::format("Content-Length: {}\r\n", response.body.size());
+  return head + (close ? "Connection: close\r\n\r\n" : "\r\n");
 }
 
 std::optional<std::vector<std::string>> segments_of(std::string_view path) {

@@ -63,7 +63,15 @@ Result<bool> serve(const Options& o) {
   api_options.timeout = o.timeout;
   api_options.log_requests = o.log_requests;
   Api api(repository, metrics, budget, log, api_options);
-  if (!o.key_file.empty()) NNEX_TRY(api.read_keys(o.key_file));
+  Access& access = api.access();
+  access.model_control = o.model_control;
+  access.origins = o.origins;
+  const auto read_keys = [&]() -> Status {
+    if (!o.key_file.empty()) NNEX_TRY(access.keys.read(o.key_file));
+    if (!o.control_key_file.empty()) NNEX_TRY(access.control_keys.read(o.control_key_file));
+    return {};
+  };
+  NNEX_TRY(read_keys());
 
   ServerOptions server_options;
   server_options.host = o.host;
@@ -107,8 +115,7 @@ Result<bool> serve(const Options& o) {
   });
   bool all = server->run([&] {
     std::string why;  // keys are not as their file has them
-    if (!o.key_file.empty())
-      if (const Status keys = api.read_keys(o.key_file); !keys.ok()) why = keys.error().text();
+    if (const Status keys = read_keys(); !keys.ok()) why = keys.error().text();
     repository.reload([&log, why](const Status& status) {
       cli::Json facts = {{"ok", status.ok() && why.empty()}};
       if (!status.ok()) facts["error"] = status.error().text();

@@ -24,6 +24,10 @@ struct Options {
   std::chrono::microseconds idle_timeout{75'000'000};    ///< Between two requests of a connection.
   std::string key_file;                                  ///< Empty: everybody is answered.
 
+  bool model_control = true;         ///< Whether requests load and unload models.
+  std::string control_key_file;      ///< Keys of those; empty: as for other requests.
+  std::vector<std::string> origins;  ///< Of web pages that may ask; "*": of all.
+
   int instances = 1, threads = 0;  ///< Of each model; of each instance.
   int64_t max_batch = 8;
   std::chrono::microseconds batch_delay{0};

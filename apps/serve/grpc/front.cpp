@@ -29,6 +29,7 @@ grpc::Status status_of(const Response& response) {
       {200, grpc::StatusCode::OK},
       {400, grpc::StatusCode::INVALID_ARGUMENT},
       {401, grpc::StatusCode::UNAUTHENTICATED},
+      {403, grpc::StatusCode::PERMISSION_DENIED},
       {404, grpc::StatusCode::NOT_FOUND},
       {413, grpc::StatusCode::RESOURCE_EXHAUSTED},
       {429, grpc::StatusCode::RESOURCE_EXHAUSTED},
