@@ -408,6 +408,18 @@ def test_types():
             for code, item in (2, 256), (2, -1), (3, 128), (13, -1), (6, 1.5), (7, 2**63), (9, 2), (2, 'a'), (8, 1):
                 sent = {'inputs': [{'name': 'x', 'shape': [1, 2], 'datatype': TYPES[code], 'data': [item, item]}]}
                 s.json('POST', '/v2/models/t%d/infer' % code, sent, status=400)
+            for code, item in (1, '1e39'), (1, '-1e39'), (11, '1e400'), (2, '256.0'), (7, '1e19'), (13, '2e19'), (9, '2.0'), (6, '0.5'):
+                sent = '{"inputs": [{"name": "x", "shape": [1, 2], "datatype": "%s", "data": [0, %s]}]}' % (TYPES[code], item)
+                status, _, answer = s.ask('POST', '/v2/models/t%d/infer' % code, sent)
+                equal(status, 400, (TYPES[code], item, answer))
+            for code, item, value in (7, '1.0', 1), (2, '2.55e2', 255), (13, '1e19', 10**19), (9, '1.0', True), (3, '-0.0', 0), (1, '3.4e38', 3.4e38):
+                sent = '{"inputs": [{"name": "x", "shape": [1, 2], "datatype": "%s", "data": [0, %s]}]}' % (TYPES[code], item)
+                status, _, answer = s.ask('POST', '/v2/models/t%d/infer' % code, sent)
+                check(status == 200 and abs(json.loads(answer)['outputs'][0]['data'][1] - value) <= 1e-6 * abs(value), (TYPES[code], item, answer))
+            # a body that is nothing but the input: of which size it may be
+            bare = lambda code, body: json.loads(s.ask('POST', '/v2/models/t%d/infer' % code, body, {'Inference-Header-Content-Length': '0'})[2])['error']
+            equal(bare(1, b'1234567'), "input 'x': found 7 bytes; FP32 of shape [N,2] has a multiple of 8", 'bare')
+            check('has elements of one size; BYTES needs binary_data_size' in bare(8, b'1234'), bare(8, b'1234'))
             sent = {'inputs': [{'name': 'x', 'shape': [1, 2], 'datatype': 'FP32', 'data': ['NaN', '-Infinity']}]}
             equal(s.json('POST', '/v2/models/t1/infer', sent)['outputs'][0]['data'], ['NaN', '-Infinity'], 'words')
             equal(s.json('POST', '/v2/models/t1/infer',
@@ -507,6 +519,14 @@ def test_http():
         got = s.raw(plain + health % b'' + plain + health % b'Connection: close\r\n', end=False)
         equal([int(x) for x in re.findall(rb'HTTP/1\.1 (\d+) ', got)], [200] * 4, 'pipelined')
         equal([m.start() < got.find(b'{"live":true}') for m in re.finditer(b'model_name', got)], [True, False], 'order')
+        # empty lines before a request; HTTP/1.0 keeps a connection where it is asked to
+        got = s.raw(b'\r\n\r\n\r\n' + health % b'Connection: close\r\n', end=False)
+        check(got.startswith(b'HTTP/1.1 200 '), got)
+        check(s.raw(b'\r\n' * 20).startswith(b'HTTP/1.1 400 '), 'empty lines for ever')
+        old = b'GET /v2/health/live HTTP/1.0\r\n%s\r\n'
+        got = s.raw(old % b'Connection: Keep-Alive\r\n' + old % b'', end=False)
+        equal([int(x) for x in re.findall(rb'HTTP/1\.1 (\d+) ', got)], [200] * 2, 'HTTP/1.0')
+        equal([got.count(b'Connection: keep-alive\r\n'), got.count(b'Connection: close\r\n')], [1, 1], 'Connection')
         # chunks of any size, extensions, trailers; byte by byte
         cuts = [0, 1, 2, 100, 101, 5000, len(body)]
         chunked = request + b'Transfer-Encoding: chunked\r\n\r\n' + b''.join(
@@ -1071,6 +1091,8 @@ def test_repository():
             reasons = {m['version']: m['reason'] for m in s.json('POST', '/v2/repository/index') if m['name'] == 'scale'}
             check(reasons['10'] == '' and reasons['11'] and reasons['11'] in why, reasons)
             check(('scale', '11', '0') in ready(), 'a version that is broken')
+            equal(s.json('GET', '/v2/models/scale/versions/11/ready', status=503)['reason'], reasons['11'], 'why')
+            s.json('GET', '/v2/models/scale/versions/12/ready', status=404)
             shutil.rmtree(os.path.join(folder, 'scale', '11'))
             # a broken file
             with open(os.path.join(folder, 'other.onnx.new'), 'wb') as f:
@@ -1087,7 +1109,12 @@ def test_repository():
             repository(folder, bad=b'no model at all')
             why = s.json('POST', '/v2/repository/models/bad/load', status=400)['error']
             equal(s.json('GET', '/v2/health/ready'), {'ready': True}, 'beside a new model that is broken')
-            equal(s.json('GET', '/v2/models/bad/ready', status=503), {'name': 'bad', 'ready': False}, 'the broken one')
+            # broken, and not to be waited for
+            for path, body in ('/v2/models/bad/ready', None), ('/v2/models/bad', None), ('/v2/models/bad/infer', '{}'):
+                status, h, answer = s.ask('POST' if body else 'GET', path, body)
+                told = json.loads(answer)
+                check(status == 503 and 'Retry-After' not in h and told.get('reason', told.get('error')).split(': ')[-1] in why, (path, status, answer, why))
+            equal(s.json('GET', '/v2/models/bad/ready', status=503)['ready'], False, 'the broken one')
             ask(model='bad', status=503)
             bad, = [m for m in s.json('POST', '/v2/repository/index') if m['name'] == 'bad']
             check(bad['state'] == 'UNAVAILABLE' and bad['reason'] and bad['reason'] in why, bad)
@@ -1098,7 +1125,9 @@ def test_repository():
             # unload
             s.json('POST', '/v2/repository/models/fresh/unload', {'parameters': {'unload_dependents': False}})
             ask(model='fresh', status=503)
-            s.json('GET', '/v2/models/fresh/ready', status=503)
+            equal(s.json('GET', '/v2/models/fresh/ready', status=503), {'name': 'fresh', 'ready': False, 'reason': 'unloaded'}, 'ready')
+            status, h, answer = s.ask('POST', '/v2/models/fresh/infer', '{}')
+            check(status == 503 and 'Retry-After' not in h and b'is not loaded: unloaded' in answer, (status, answer))
             equal(s.json('GET', '/v2/health/ready'), {'ready': True}, 'what was unloaded is not waited for')
             for name in 'nothing', '..', '%2e%2e%2fother', '%2fetc%2fpasswd':
                 s.json('POST', '/v2/repository/models/%s/load' % name, status=404)
@@ -1144,14 +1173,33 @@ def test_repository():
                 os.rename(folder + '.away', folder)
             s.process.send_signal(signal.SIGHUP)
             check(eventually(lambda: re.search(r' reloaded ok=true$', s.logged(), re.M)), s.logged()[-500:])
+        # What no answer can have is not loaded.
+        with tempfile.TemporaryDirectory() as other:
+            sequence = field(1, 'y') + field(2, field(4, field(1, field(1, field(1, 1)))))
+            node = field(1, 'x') + field(2, 'y') + field(4, 'SequenceConstruct')
+            graph = field(1, node) + field(2, 'g') + field(11, port('x', 1, [2])) + field(12, sequence)
+            model = field(1, 8) + field(7, graph) + field(8, field(1, '') + field(2, 17))
+            repository(other, good=scaled(2))
+            with Server(other) as s:
+                repository(other, list=model)
+                why = s.json('POST', '/v2/repository/models/list/load', status=400)['error']
+                check("output 'y' is sequence(" in why and 'which the protocol cannot carry' in why, why)
+                check([m for m in s.json('POST', '/v2/repository/index') if m['name'] == 'list' and 'cannot carry' in m['reason']], 'index')
+            out = subprocess.run([NNEX, 'serve', '--port', '0', other], capture_output=True, text=True, timeout=60)
+            check(out.returncode == 4 and 'cannot carry' in out.stderr, (out.returncode, out.stderr))
         # What is no model is named in the log; the rest is served.
         os.makedirs(os.path.join(folder, 'empty'))
         for name in 'notes.txt', '.hidden':
             open(os.path.join(folder, name), 'w').close()
+        os.symlink('nowhere', os.path.join(folder, 'link.onnx'))
+        os.mkfifo(os.path.join(folder, 'pipe.onnx'))
+        shutil.copytree(os.path.join(folder, 'scale', '2'), os.path.join(folder, 'scale', '011'))
+        os.makedirs(os.path.join(folder, 'scale', '12'))
         with Server(folder, '--log', 'json') as s:
             passed = {os.path.basename(e['path']): e['because'] for e in map(json.loads, s.logged().splitlines()) if e['event'] == 'passed over'}
             equal(passed, {'empty': 'no model lies in it', 'notes.txt': "its name is not that of a model's file",
-                           'pair': '2 models lie in it: a.onnx, b.onnx'}, 'passed over')
+                           'pair': '2 models lie in it: a.onnx, b.onnx', 'link.onnx': 'it is a link that leads nowhere', 'pipe.onnx': 'it is no file',
+                           '011': 'its name is no version: needed a whole number from 1 on, without zeros before it', '12': 'no model lies in it'}, 'passed over')
             equal([m['name'] for m in s.json('POST', '/v2/repository/index', {'ready': True})], ['late', 'other', 'scale'], 'the rest')
             s.json('GET', '/v2/models/pair', status=404)
     finally:
@@ -1231,7 +1279,9 @@ def test_start():
             equal(s.json('POST', '/v2/models/first/infer', of_numbers([1, 2, 3, 4]))['outputs'][0]['data'], [2, 4, 6, 8], 'first')
             equal(s.json('GET', '/v2/health/live'), {'live': True}, 'live')
             equal(s.json('GET', '/v2/health/ready', status=503), {'ready': False}, 'ready')
-            equal(s.json('GET', '/v2/models/second/ready', status=503), {'name': 'second', 'ready': False}, 'second ready')
+            equal(s.json('GET', '/v2/models/second/ready', status=503), {'name': 'second', 'ready': False, 'reason': 'not loaded yet'}, 'second ready')
+            for path in '/v2/health/ready', '/v2/models/second/ready', '/v2/models/second':
+                equal(s.ask('GET', path)[1]['Retry-After'], '1', path)
             status, h, _ = s.ask('POST', '/v2/models/second/infer', '{}')
             equal((status, h['Retry-After']), (503, '1'), 'second')
             check({'name': 'second', 'version': '1', 'state': 'UNAVAILABLE', 'reason': 'not loaded yet'} in
@@ -1245,6 +1295,13 @@ def test_start():
             s.process.send_signal(signal.SIGTERM)
             equal((s.process.wait(20), s.process.stdout.read()), (0, ''), 'SIGTERM while a model is loaded')
             check(' loaded model=second' not in s.logged(), 'a model that is being loaded is not waited for')
+        with Server(folder, '--threads', 1, '--drain-delay', 20000, serving=False) as s:
+            check(eventually(lambda: s.ask('GET', '/v2/models/first/ready')[0] == 200), 'the first model')
+            s.process.send_signal(signal.SIGTERM)
+            check(eventually(lambda: ' loaded model=second' in s.logged()), 'loaded while it drains')
+            s.process.send_signal(signal.SIGTERM)
+            equal((s.process.wait(20), s.process.stdout.read()), (0, ''), 'SIGTERM while a model is loaded')
+            check(' draining ' in s.logged() and not re.search(r' ready\n', s.logged()), s.logged())
         with open(os.path.join(folder, 'third.onnx'), 'wb') as f:
             f.write(b'nothing')
         s = Server(folder, '--threads', 1, serving=False)
@@ -1400,7 +1457,7 @@ def test_operations():
         s.raw(b'GET /v2\r\n\r\n')
         s.raw(b'PUT /v2/x HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n')
         lines = [json.loads(line) for line in s.logged().splitlines()]
-        equal([(e['status'], e['method'], e['path']) for e in lines if e.get('because', 'no key') != 'no key' and e['event'] == 'request'],
+        equal([(e['status'], e['method'], e['path']) for e in lines if e['event'] == 'request' and e['status'] >= 400 and e['status'] != 401],
               [(400, '', ''), (413, 'PUT', '/v2/x')], 'requests that nobody read whole are in the log')
         text = s.ask('GET', '/metrics', headers={'X-API-Key': 'second'})[2].decode()  # all of it UTF-8
         check('nnex_model_ready{model="l\ufffdnge",version="1"} 1\n' in text, 'a name that is no UTF-8')
@@ -1413,6 +1470,15 @@ def test_operations():
         check('nnex_inferences_total{model="model",version="1",code="200"} 4\n' in text, 'answers are counted')
         check(re.search('^nnex_http_responses_total{code="401"} 17$', text, re.M) and 'nnex_http_responses_total{code="413"} 1\n' in text,
               'those of HTTP, too: ' + text[:2000])
+        # why a request failed, of which model, and whose
+        shown = {'X-API-Key': 'second'}
+        s.ask('POST', INFER, json.dumps({**json_request(0), 'id': 'a 7', 'outputs': [{'name': 'scores'}]}), shown)
+        s.ask('POST', INFER, json.dumps({**json_request(0), 'id': 'a 8'}), shown)
+        s.ask('GET', '/v2/models/nothing', headers=shown)
+        lines = [e for e in map(json.loads, s.logged().splitlines()) if e['event'] == 'request'][-3:]
+        equal([(e['status'], e.get('model'), e.get('version'), e.get('id'), e.get('because')) for e in lines],
+              [(400, 'model', '1', 'a 7', "no output 'scores'; the model has: 'probabilities'"), (200, 'model', '1', 'a 8', None),
+               (404, None, None, None, "no model 'nothing'")], 'because')
         key.seek(0)
         key.truncate()
         key.write('new\n')
@@ -1660,6 +1726,8 @@ def test_usage():
                 ([model, '--port', '70000'], 2, '70000'), ([model, '--model', 'x'], 2, 'NAME=PATH'),
                 ([model, '--model', 'model=' + model], 2, 'two models'), ([model, '--api-key', 'nowhere'], 3, 'nowhere'),
                 ([model, '--port', str(busy.getsockname()[1])], 3, 'in use'), ([model, '--log', 'xml'], 2, 'xml'),
+                ([model, '--timeout', '1e300'], 2, 'needed a number above 0, below 1e+300'), ([model, '--grpc-port', '-1'], 2, 'needed a whole number of at least 0'),
+                ([model, '--batch-delay', '99999999999'], 2, 'needed a whole number of at least 0, at most 2147483647'),
                 ([model, '--host', '999.1.1.1'], 3, 'cannot listen'), ([model, '--otlp', 'https://a'], 2, 'needed http://'),
                 ([model, '--otlp', 'a:b'], 2, 'needed http://'), ([model, '--otlp', 'http://a:99999'], 2, '--otlp')]:
             out = subprocess.run([NNEX, 'serve', '--port', '0'][:2 if '--port' in words else 4] + words, capture_output=True,
@@ -1778,6 +1846,14 @@ def test_weights():
             status, h, answer = s.ask('POST', '/v2/models/table/infer', body, headers)
             equal(status, 200, answer[:200])
             check(binary_answer(h, answer)[1]['y'] == needed, 'rows')
+        # a cache that cannot be used is told of
+        with open(os.path.join(folder, 'file'), 'w') as f:
+            f.write('no folder')
+        os.utime(path, (1e9, 1e9))  # of what was just written nothing is kept
+        for cache, found in (os.path.join(folder, 'file', 'x'), ' not kept in the cache model=table version=1 because='), (os.path.join(folder, 'cache'), ' cache=written\n'), \
+                (os.path.join(folder, 'cache'), ' cache=found\n'):
+            with Server(path, '--cache', cache) as s:
+                check(found in s.logged(), (found, s.logged()))
         with Server(path) as s:
             check(path not in open('/proc/%d/maps' % s.process.pid).read(), 'the file is mapped')
             with open(path, 'r+b') as f:

@@ -19,9 +19,9 @@ struct Item {
 };
 
 /// The items of a folder, those in folders below it too, in the order of their names; hidden files and `except` (the
-/// folder of the answers) are left out, and a folder that links lead to again is visited once. `option`: what named them, for messages. Of a file or "-" (standard input): the
-/// paths it lists, one a line, relative to the file's folder. Errors: unreadable; invalid_argument (no items, one
-/// listed twice).
+/// folder of the answers) are left out, and a folder that links lead to again is visited once. `option`: what named
+/// them, for messages. Of a file or "-" (standard input): the paths it lists, one a line, relative to the file's
+/// folder. Errors: unreadable; invalid_argument (no items, one listed twice).
 Result<std::vector<Item>> items_of(const std::string& option, const std::string& input,
                                    const std::filesystem::path& except);
 

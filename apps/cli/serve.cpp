@@ -3,6 +3,7 @@
 #include "serve/serve.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "cli.h"
 #include "nnex/environment.h"
@@ -19,7 +20,7 @@ struct ServeOptions {
   int64_t request_limit = int64_t{64} << 20;
   double timeout = 60, client_timeout = 10, idle_timeout = 75, drain_timeout = 30;
   int drain_delay = 1000;
-  int grpc_port = -1;
+  std::optional<uint64_t> grpc_port;
 
   void add_to(Verb verb);
 };
@@ -33,8 +34,11 @@ void ServeOptions::add_to(Verb verb) {
   verb.option("--versions", server.versions, "Versions of each model to load, the highest ones; 0: all").whole(0);
   verb.option("--host", server.host, "The address to listen on; others than 127.0.0.1 let other machines in");
   verb.option("--port", server.port, "The port; 0: a free one, which is printed").whole(0);
-  verb.option("--grpc-port", grpc_port, "A port for the same protocol over gRPC; 0: a free one, which is printed")
-      .whole(0);
+  verb.option("--grpc-port", grpc_port,
+              "A port for the same protocol over gRPC, where the build has it (nnex-grpc.so); 0: a free one, which is "
+              "printed")
+      .type("PORT")
+      .seed();
   verb.option("--instances", server.instances, "Requests, or batches of them, that a model runs at the same time")
       .whole(1);
   verb.option("--threads", server.threads,
@@ -117,9 +121,9 @@ int serve_models(const ServeOptions& o) {
   if (s.paths.empty() && s.named.empty())
     return report(Error(Code::invalid_argument, "needed a model, a folder of models, or --model NAME=PATH"));
   if (s.port > 65535) return report(Error(Code::invalid_argument, fmt::format("--port {}: needed 0 to 65535", s.port)));
-  if (o.grpc_port > 65535)
-    return report(Error(Code::invalid_argument, fmt::format("--grpc-port {}: needed 0 to 65535", o.grpc_port)));
-  if (o.grpc_port >= 0) s.grpc_port = o.grpc_port;
+  if (o.grpc_port && *o.grpc_port > 65535)
+    return report(Error(Code::invalid_argument, fmt::format("--grpc-port {}: needed 0 to 65535", *o.grpc_port)));
+  if (o.grpc_port) s.grpc_port = static_cast<int>(*o.grpc_port);
   s.threads = threads_of(s.threads, s.instances);
   s.max_batch = o.max_batch;
   s.batch_delay = std::chrono::microseconds(o.batch_delay);

@@ -124,6 +124,14 @@ bool Pending::forget() {
   return cancelled_;
 }
 
+/// Whoever asks again soon finds a model that is loading; others are there when somebody loads them.
+Response Api::not_loaded(const std::string& name, const std::string& version) const {
+  const Repository::Missing missing = repository_.missing(name, version);
+  const std::string message =
+      fmt::format("model '{}'{} is not loaded: {}", name, version.empty() ? "" : " of version " + version, missing.why);
+  return missing.loading ? busy(503, message) : Response::error(503, message);
+}
+
 /// What an inference needs until it is answered.
 struct Api::Inference {
   Call call;
@@ -162,16 +170,19 @@ Api::Reply Api::watched(Call& call, Reply reply) const {
     constexpr size_t kLongestState = 512;
     const std::string* state = call.request.header("tracestate");
     if (parent && state && state->size() <= kLongestState) parent->state = *state;
-    *call.span = {std::move(parent), call.request.method, path, call.peer, 0, call.arrived, {}, {}, {}, {}, 0};
+    *call.span = {std::move(parent), call.request.method, path, call.peer, 0, call.arrived, {}, {}, {}, {}, 0, {}};
+    if (!call.span->parent) call.span->trace_id = spans_->new_trace_id();
   }
+  if (options_.log_requests) call.note = std::make_shared<RequestNote>();
   struct Facts {
     std::string trace, method, path, peer;
     size_t bytes;
     Clock::time_point arrived;
     std::shared_ptr<RequestSpan> span;
+    std::shared_ptr<RequestNote> note;
   };
   auto facts = std::make_shared<Facts>(Facts{trace ? *trace : std::string(), call.request.method, path, call.peer,
-                                             call.request.body.size(), call.arrived, call.span});
+                                             call.request.body.size(), call.arrived, call.span, call.note});
   return [this, facts, reply = std::move(reply)](Response response, Lease lease) {
     if (!facts->trace.empty()) response.headers.push_back({"traceparent", facts->trace});
     const auto now = Clock::now();
@@ -179,7 +190,15 @@ Api::Reply Api::watched(Call& call, Reply reply) const {
       const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now - facts->arrived).count();
       Json line = {{"status", response.status}, {"method", facts->method},     {"path", facts->path}, {"us", us},
                    {"in", facts->bytes},        {"out", response.body.size()}, {"peer", facts->peer}};
+      for (const auto& [name, text] :
+           {std::pair("model", &facts->note->model), {"version", &facts->note->version}, {"id", &facts->note->id}})
+        if (!text->empty()) line[name] = *text;
       if (!facts->trace.empty()) line["traceparent"] = facts->trace;
+      if (facts->span && !facts->span->trace_id.empty()) line["trace"] = facts->span->trace_id;
+      if (response.status >= 400) {
+        const Json error = Json::parse(response.body, nullptr, false);
+        if (error.is_object() && error.contains("error")) line["because"] = error["error"];
+      }
       log_.line("request", line);
     }
     if (facts->span) {
@@ -234,6 +253,7 @@ Response Api::health(const Request& request, const Path& path) const {
   const bool good = path[2] == "live" || (!metrics_.draining && repository_.ready());
   Response r = json({{path[2], good}});
   r.status = good ? 200 : 503;
+  if (!good && !metrics_.draining) r.headers.push_back({"Retry-After", "1"});  // models are being loaded
   return r;
 }
 
@@ -253,11 +273,14 @@ Response Api::model(const Request& request, const Path& path) const {
   if (!served && !repository_.knows(name, version))
     return Response::error(404, fmt::format("no model '{}'{}", name, version.empty() ? "" : " of version " + version));
   if (asks_ready) {
-    Response r = json({{"name", name}, {"ready", served != nullptr}});
-    r.status = served ? 200 : 503;
+    if (served) return json({{"name", name}, {"ready", true}});
+    const Repository::Missing missing = repository_.missing(name, version);
+    Response r = json({{"name", name}, {"ready", false}, {"reason", missing.why}});
+    r.status = 503;
+    if (missing.loading) r.headers.push_back({"Retry-After", "1"});
     return r;
   }
-  if (!served) return Response::error(503, fmt::format("model '{}' is not loaded", name));
+  if (!served) return not_loaded(name, version);
   Response r;
   r.body = metadata_of(name, repository_.versions(name), served->platform, served->ports());
   return r;
@@ -308,15 +331,14 @@ Status Api::change(const std::string& name, bool load, const Json& body, const R
 }
 
 void Api::refuse(const std::shared_ptr<Inference>& inference, int status, std::string_view message) {
+  refuse(inference, status == 429 ? busy(status, message) : Response::error(status, message));
+}
+
+void Api::refuse(const std::shared_ptr<Inference>& inference, Response response) {
   inference->pending->forget();
-  if (inference->served) {
-    inference->served->metrics->count(status);
-    inference->served->metrics->latency.observe(
-        std::chrono::duration<double>(Clock::now() - inference->call.arrived).count());
-  }
+  if (inference->served) inference->served->metrics->count(response.status);
   inference->call.lease.force(0);
-  inference->reply(status == 429 || status == 503 ? busy(status, message) : Response::error(status, message),
-                   std::move(inference->call.lease));
+  inference->reply(std::move(response), std::move(inference->call.lease));
 }
 
 /// Refuses a request for an error of the model or of its reading. What a client is told as 500 it can neither help nor
@@ -345,9 +367,10 @@ std::shared_ptr<Pending> Api::infer(Call& call, const Path& path, const Reply& r
   if (path.size() != rest + 1) return reply(not_found(request), std::move(in->call.lease)), nullptr;
   if (request.method != "POST") return reply(not_allowed("POST"), std::move(in->call.lease)), nullptr;
   in->served = repository_.find(in->name, version);
+  if (in->call.note) *in->call.note = {in->name, in->served ? in->served->place.version : version, {}};
   if (!in->served) {
     if (repository_.knows(in->name, version))
-      refuse(in, 503, fmt::format("model '{}' is not loaded", in->name));
+      refuse(in, not_loaded(in->name, version));
     else
       refuse(in, 404, fmt::format("no model '{}'{}", in->name, version.empty() ? "" : " of version " + version));
     return nullptr;
@@ -397,7 +420,8 @@ Result<Response> Api::answer_of(const Inference& in, const std::vector<Value>& r
 void Api::read(const std::shared_ptr<Inference>& in) {
   const std::optional<int64_t> header_timeout = in->request.timeout_us;
   while (true) {
-    auto request = read_infer(in->body, in->json_bytes, in->served->ports());
+    auto request = read_infer(in->body, in->json_bytes, in->served->ports(), &in->request.id);
+    if (in->call.note) in->call.note->id = in->request.id.value_or("");
     if (!request.ok()) return fail(in, request.error(), request.error().message());
     in->request = std::move(request).value();
     in->call.lease.force(static_cast<int64_t>(in->body->capacity()));
@@ -427,7 +451,7 @@ void Api::read(const std::shared_ptr<Inference>& in) {
         break;
     }
     auto now = repository_.find(in->name, in->version);
-    if (!now || now == in->served) return refuse(in, 503, fmt::format("model '{}' is not loaded", in->name));
+    if (!now || now == in->served) return refuse(in, not_loaded(in->name, in->version));
     in->served = std::move(now);
   }
 }

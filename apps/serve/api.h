@@ -25,6 +25,11 @@ struct ApiOptions {
   bool log_requests = false;
 };
 
+/// What the log tells of a request beside its path, as far as it came.
+struct RequestNote {
+  std::string model, version, id;
+};
+
 /// One request on its way.
 struct Call {
   Request request;
@@ -32,6 +37,7 @@ struct Call {
   std::string peer;
   Clock::time_point arrived = Clock::now();
   std::shared_ptr<RequestSpan> span;  ///< Where spans are recorded.
+  std::shared_ptr<RequestNote> note;  ///< Where requests are logged.
 };
 
 /// A request that is being answered.
@@ -82,7 +88,9 @@ class Api {
   Status index(const cli::Json& body, const Reply& reply);
   Status change(const std::string& name, bool load, const cli::Json& body, const Reply& reply);
   std::shared_ptr<Pending> infer(Call& call, const std::vector<std::string>& path, const Reply& reply);
+  Response not_loaded(const std::string& name, const std::string& version) const;
   static void refuse(const std::shared_ptr<Inference>& inference, int status, std::string_view message);
+  static void refuse(const std::shared_ptr<Inference>& inference, Response response);
   void fail(const std::shared_ptr<Inference>& inference, const Error& error, std::string_view message) const;
   void read(const std::shared_ptr<Inference>& inference);
   static Result<Response> answer_of(const Inference& in, const std::vector<Value>& results);

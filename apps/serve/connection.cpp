@@ -95,6 +95,7 @@ void Server::Impl::dispatch(Connection& c) {
   call.lease = std::exchange(c.lease, Lease(budget));
   call.peer = c.peer;
   c.keep_alive = call.request.keep_alive;
+  c.asked_keep_alive = call.request.asked_keep_alive;
   c.head_alone = call.request.method == "HEAD";
   c.enter(State::answering);
   const uint64_t id = c.id, sequence = ++c.sequence;
@@ -139,7 +140,7 @@ void Server::Impl::take_answers() {
 
 /// Answers what cannot be read; the connection ends.
 void Server::Impl::fail(Connection& c, int status, std::string_view message) {
-  Response r = Response::error(status, message);
+  Response r = Response::error(status, message);  // which says why in the log, too
   if (status == 429) r.headers.push_back({"Retry-After", "1"});
   fail(c, std::move(r), message);
 }
@@ -171,6 +172,7 @@ void Server::Impl::respond(Connection& c, Response response, Lease lease) {
     date_at = now;
     date = date_of(now);
   }
+  if (c.keep_alive && c.asked_keep_alive) response.headers.push_back({"Connection", "keep-alive"});
   c.head = head_of(response, !c.keep_alive, date);
   c.body = c.head_alone ? std::string() : std::move(response.body);
   if (answered.empty()) event_active(flush.get(), EV_TIMEOUT, 0);

@@ -10,6 +10,8 @@
 namespace nnex::serve {
 namespace {
 
+constexpr int kMaxEmptyLines = 8;
+
 bool is_token(std::string_view s) {
   constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
   return !s.empty() && std::all_of(s.begin(), s.end(), [&](char c) {
@@ -102,9 +104,9 @@ size_t RequestReader::feed(std::string_view bytes) {
       case Part::head: {
         read += read_line(rest, limits_.head, 431, "the head of the request");
         if (!line_ended_ || state_ == State::failed) break;
-        if (!skipped_ && head_ == "\r\n") {  // an empty line before a request is ignored
+        if (empty_lines_ < kMaxEmptyLines && head_ == "\r\n") {  // before a request
           head_.clear();
-          skipped_ = true;
+          ++empty_lines_;
         } else if (head_.size() == 2 || head_.ends_with("\r\n\r\n")) {
           read_head();
         }
@@ -192,8 +194,9 @@ bool RequestReader::read_header(std::string_view line) {
 /// refused: two programs could read it as two different requests.
 bool RequestReader::read_framing() {
   int hosts = 0, lengths = 0, codings = 0;
-  bool close = false;
+  bool close = false, keep = false;
   for (const Header& h : request_.headers) {
+    keep = keep || (h.name == "connection" && lists(h.value, "keep-alive"));
     close = close || (h.name == "connection" && lists(h.value, "close"));
     hosts += h.name == "host";
     lengths += h.name == "content-length";
@@ -201,7 +204,8 @@ bool RequestReader::read_framing() {
   }
   if (hosts > 1 || (hosts == 0 && minor_ == 1)) return fail(400, "needed one header Host");
   if (lengths + codings > 1) return fail(400, "needed one header Content-Length or Transfer-Encoding");
-  request_.keep_alive = minor_ == 1 && !close;
+  request_.asked_keep_alive = minor_ == 0 && keep;
+  request_.keep_alive = !close && (minor_ == 1 || keep);
   if (const std::string* expect = request_.header("expect")) {
     if (in_small_letters(*expect) != "100-continue") return fail(417, "Expect: needed 100-continue");
     continue_ = minor_ == 1;

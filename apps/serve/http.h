@@ -26,6 +26,8 @@ struct Request {
   bool has_body = false;    ///< A length or chunks were announced, of no bytes perhaps.
   bool keep_alive = false;  ///< The client would send another request on this connection.
 
+  bool asked_keep_alive = false;  ///< By HTTP/1.0, whose clients wait to be told.
+
   /// The value of a header (name in small letters); null when it is absent. Where it came twice, the first.
   const std::string* header(std::string_view name) const;
 };
@@ -59,7 +61,7 @@ class RequestReader {
   /// Reads on, to the end of one request at most; how many bytes were read.
   size_t feed(std::string_view bytes);
   State state() const { return state_; }
-  /// Whether any byte of the request has come, but for an empty line before it.
+  /// Whether any byte of the request has come, but for empty lines before it.
   bool begun() const { return !head_.empty() || part_ != Part::head || state_ != State::head; }
   /// Where the next bytes of a body whose length is known may be put, `most` of them at the most; empty where the
   /// request has none to come. filled() must follow.
@@ -93,7 +95,8 @@ class RequestReader {
   RequestLimits limits_;
   State state_ = State::head;
   Part part_ = Part::head;
-  bool skipped_ = false, continue_ = false, line_ended_ = false;
+  bool continue_ = false, line_ended_ = false;
+  int empty_lines_ = 0;
   int minor_ = 1;
   std::string head_;     // the head, a chunk's size or a trailer, as far as it has come
   size_t trailers_ = 0;  // bytes of them

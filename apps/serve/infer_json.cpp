@@ -238,10 +238,25 @@ std::optional<double> word(std::string_view s) {
   return {};
 }
 
+struct Item {
+  JsonData::Kind kind;
+  uint64_t bits;
+};
+
+/// An item as a whole number, where it is one: 1.0 and 1e3 are.
+Item whole_item(const JsonData& data, size_t i) {
+  const Item item = {data.kinds[i], data.numbers[i]};
+  if (item.kind != JsonData::Kind::real) return item;
+  const auto x = std::bit_cast<double>(item.bits);
+  if (x != std::trunc(x) || x < -0x1p63 || x >= 0x1p64) return item;
+  if (x < 0x1p63) return {JsonData::Kind::whole, static_cast<uint64_t>(static_cast<int64_t>(x))};
+  return {JsonData::Kind::wide, static_cast<uint64_t>(x)};
+}
+
 /// Whether an integer of the type holds the item; it is in `t` already, low bits alone.
-bool held(const JsonData& data, size_t i, const Tensor& t) {
+bool held(const Item& item, size_t i, const Tensor& t) {
   const auto at = static_cast<int64_t>(i);
-  switch (data.kinds[i]) {
+  switch (item.kind) {
     case JsonData::Kind::real:
       return false;
     case JsonData::Kind::wide:
@@ -251,7 +266,7 @@ bool held(const JsonData& data, size_t i, const Tensor& t) {
     case JsonData::Kind::whole:
       break;
   }
-  const auto n = static_cast<int64_t>(data.numbers[i]);
+  const auto n = static_cast<int64_t>(item.bits);
   if (t.dtype() == DType::boolean) return n == 0 || n == 1;
   return t.dtype() == DType::u64 ? n >= 0 : int_at(t, at) == n;
 }
@@ -268,7 +283,7 @@ std::string item_text(const JsonData& data, size_t i) {
       break;
   }
   const std::string text = number_text(std::bit_cast<double>(data.numbers[i]));
-  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;  // 1.0 is no whole number here
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
 
 Status fill_strings(Tensor& t, const JsonData& data, std::string_view whose) {
@@ -279,7 +294,13 @@ Status fill_strings(Tensor& t, const JsonData& data, std::string_view whose) {
 }
 
 Status fill_reals(Tensor& t, const JsonData& data, std::string_view whose) {
-  for (size_t i = 0; i < data.numbers.size(); ++i) set_real(t, static_cast<int64_t>(i), real_of(data, i));
+  for (size_t i = 0; i < data.numbers.size(); ++i) {
+    const double x = real_of(data, i);
+    if (t.dtype() == DType::f32 && std::isinf(static_cast<float>(x)))  // a word says infinity
+      return refused(fmt::format("{}: found {} in \"data\", which {} does not hold", whose, item_text(data, i),
+                                 datatype_of(t.dtype())));
+    set_real(t, static_cast<int64_t>(i), x);
+  }
   for (const auto& [at, text] : data.strings) {
     const auto x = word(text);
     if (!x) return refused(fmt::format("{}: found text in \"data\"; needed numbers", whose));
@@ -291,9 +312,9 @@ Status fill_reals(Tensor& t, const JsonData& data, std::string_view whose) {
 Status fill_integers(Tensor& t, const JsonData& data, std::string_view whose) {
   if (!data.strings.empty()) return refused(fmt::format("{}: found text in \"data\"; needed numbers", whose));
   for (size_t i = 0; i < data.numbers.size(); ++i) {
-    if (data.kinds[i] != JsonData::Kind::real)
-      set_int(t, static_cast<int64_t>(i), static_cast<int64_t>(data.numbers[i]));
-    if (!held(data, i, t))
+    const Item item = whole_item(data, i);
+    if (item.kind != JsonData::Kind::real) set_int(t, static_cast<int64_t>(i), static_cast<int64_t>(item.bits));
+    if (!held(item, i, t))
       return refused(fmt::format("{}: found {} in \"data\", which {} does not hold", whose, item_text(data, i),
                                  datatype_of(t.dtype())));
   }

@@ -156,8 +156,8 @@ std::string Metrics::text() const {
       out += fmt::format("nnex_inferences_total{{{},code=\"{}\"}} {}\n", m->labels, ModelMetrics::kStatuses[i],
                          m->answered[i].load());
   }
-  histograms(out, models_, "nnex_inference_duration_seconds", "From a request's arrival to its answer.",
-             &ModelMetrics::latency);
+  histograms(out, models_, "nnex_inference_duration_seconds",
+             "From a request's arrival to its answer, of those that were answered 200.", &ModelMetrics::latency);
   histograms(out, models_, "nnex_inference_queue_seconds", "Time that requests waited for an instance.",
              &ModelMetrics::queued);
   histograms(out, models_, "nnex_inference_run_seconds", "Time of runs of the engine.", &ModelMetrics::running);

@@ -205,10 +205,19 @@ Result<InferRequest> read_bare(const std::shared_ptr<const std::string>& body, c
     if (extent >= 0 && __builtin_mul_overflow(fixed, extent, &fixed)) fixed = 0;
   }
   const int64_t width = bits(port.dtype) / 8;
-  if (datatype_of(port.dtype).empty() || port.dtype == DType::str || !port.known_rank || open > 1 || fixed <= 0)
+  if (port.dtype == DType::str)
+    return refused(
+        fmt::format("input '{}' is {}: a body without JSON has elements of one size; BYTES needs "
+                    "binary_data_size, or JSON",
+                    port.name, port.type));
+  if (datatype_of(port.dtype).empty() || !port.known_rank || open > 1 || fixed <= 0)
     return refused(fmt::format("input '{}' is {}: a body without JSON needs an input with one open extent at most",
                                port.name, port.type));
   const auto size = static_cast<int64_t>(body->size());
+  int64_t step = 0;
+  if (open == 1 && !__builtin_mul_overflow(width, fixed, &step) && size % step != 0)
+    return refused(fmt::format("input '{}': found {} bytes; {} of shape {} has a multiple of {}", port.name, size,
+                               datatype_of(port.dtype), needed_shape(port), step));
   for (int64_t& extent : shape)
     if (extent < 0) extent = size / width / fixed;
   InferRequest out;
@@ -289,13 +298,14 @@ DType dtype_of(std::string_view datatype) {
 }
 
 Result<InferRequest> read_infer(std::shared_ptr<const std::string> body, std::optional<size_t> json_bytes,
-                                const Ports& ports) {
+                                const Ports& ports, std::optional<std::string>* id) {
   if (json_bytes == 0u) return read_bare(body, ports);
   if (json_bytes && *json_bytes > body->size())
     return refused(
         fmt::format("Inference-Header-Content-Length is {}; the body has {} bytes", *json_bytes, body->size()));
   const size_t end = json_bytes.value_or(body->size());
   NNEX_ASSIGN(InferJson json, read_infer_json(std::string_view(*body).substr(0, end)));
+  if (id) *id = json.id;
   return Reader(std::move(body), end, ports).run(std::move(json));
 }
 

@@ -45,10 +45,10 @@ struct InferRequest {
 int64_t reading_memory(size_t json_bytes);
 
 /// Reads the body of a request. `json_bytes`: what Inference-Header-Content-Length says; nothing: all is JSON; 0: the
-/// body is the content of the model's only input.
+/// body is the content of the model's only input. `id`: gets the request's, of one that is refused, too.
 /// Errors: invalid_argument (what is wrong with the body, by the protocol or by the model's inputs), limit.
 Result<InferRequest> read_infer(std::shared_ptr<const std::string> body, std::optional<size_t> json_bytes,
-                                const Ports& ports);
+                                const Ports& ports, std::optional<std::string>* id = nullptr);
 
 /// Bytes that the response to a request has at least.
 int64_t response_bytes(const InferRequest& request, const std::vector<Value>& results);

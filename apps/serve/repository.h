@@ -84,6 +84,12 @@ class Repository {
   std::shared_ptr<Served> find(const std::string& name, const std::string& version) const;
   /// Whether the repository has such a model (and version), loaded or not. Until open() has looked, it may have any.
   bool knows(const std::string& name, const std::string& version) const;
+  struct Missing {
+    bool loading = false;  ///< It will be there, unless loading it fails.
+    std::string why;
+  };
+  /// Why a version that it knows, or the highest for an empty one, does not answer.
+  Missing missing(const std::string& name, const std::string& version) const;
   /// Versions that are loaded, in ascending order.
   std::vector<std::string> versions(const std::string& name) const;
   using Listed = std::function<void(const std::vector<IndexEntry>&)>;

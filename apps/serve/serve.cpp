@@ -104,12 +104,13 @@ Result<bool> serve(const Options& o) {
   auto opened = opening->get_future();
   repository.open([&, opening](Status status) {
     const bool ok = status.ok();
-    if (ok) {
-      log.line("ready");
-      if (grpc) cli::say("nnex: serving on grpc://{}\n", grpc->address());
-      cli::say("nnex: serving on http://{}\n", server->address());
-      std::fflush(stdout);
-    }
+    if (ok)
+      server->unless_ending([&] {
+        log.line("ready");
+        if (grpc) cli::say("nnex: serving on grpc://{}\n", grpc->address());
+        cli::say("nnex: serving on http://{}\n", server->address());
+        std::fflush(stdout);
+      });
     opening->set_value(std::move(status));
     if (!ok) server->stop();
   });

@@ -253,8 +253,11 @@ void Server::Impl::end(bool at_once) {
   const auto now = Clock::now();
   if (ending == Ending::now) return cut();
   if (ending == Ending::no) {
-    log.line("draining", {{"connections", connections.size()}});
-    metrics.draining = true;
+    {
+      const std::lock_guard lock(ending_mutex);
+      log.line("draining", {{"connections", connections.size()}});
+      metrics.draining = true;
+    }
     ending = Ending::soon;
     ending_since = now;
   } else {
@@ -338,6 +341,11 @@ bool Server::run(const std::function<void()>& reload) {
 void Server::stop() {
   impl_->stopped = true;
   impl_->wake_loop();
+}
+
+void Server::unless_ending(const std::function<void()>& say) {
+  const std::lock_guard lock(impl_->ending_mutex);
+  if (!impl_->metrics.draining) say();
 }
 
 std::chrono::microseconds Server::time_left() const {

@@ -38,6 +38,8 @@ class Server {
   bool run(const std::function<void()>& reload);
   /// Ends run(), now or when it begins, and answers nobody any more. Any thread may call it.
   void stop();
+  /// Does it, unless a signal to end has come: then what it says would be no longer true. Any thread may call it.
+  void unless_ending(const std::function<void()>& say);
   /// After run(): what is left of drain_timeout for others that end with this server.
   std::chrono::microseconds time_left() const;
 

@@ -69,6 +69,7 @@ struct Server::Impl {
   std::vector<Answer> answers;     // of other threads
   std::vector<uint64_t> answered;  // connections in that state
   enum class Ending : uint8_t { no, soon, now } ending = Ending::no;
+  std::mutex ending_mutex;  // while it begins
   Clock::time_point ending_since;
   bool all_answered = true, paused = false;
   std::time_t date_at = -1;
@@ -112,7 +113,7 @@ struct Server::Impl::Connection {
   Lease lease;
   State state = State::reading;
   uint64_t sequence = 0;  // of its requests
-  bool keep_alive = true, head_alone = false, ended = false, admitted = false;
+  bool keep_alive = true, asked_keep_alive = false, head_alone = false, ended = false, admitted = false;
   std::shared_ptr<Pending> pending;
   Clock::time_point since = Clock::now(), moved = since;  // of the state; bytes last came or went
   size_t bytes = 0;                                       // that came or went since then

@@ -135,8 +135,8 @@ bool Spans::deliver(const std::vector<Recorded>& batch) {
 std::string Spans::new_id(size_t digits) {
   std::string out;
   while (out.size() < digits) {
-    ids_ += 0x9e3779b97f4a7c15;
-    uint64_t x = ids_;
+    constexpr uint64_t kStep = 0x9e3779b97f4a7c15;
+    uint64_t x = ids_.fetch_add(kStep) + kStep;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
     x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
     out += fmt::format("{:016x}", (x ^ (x >> 31)) | 1);  // never zeros alone, which are no id
@@ -154,7 +154,8 @@ std::string Spans::message_of(const std::vector<Recorded>& batch) {
       return nanoseconds(recorded.answered -
                          std::chrono::duration_cast<std::chrono::system_clock::duration>(r.answered - t));
     };
-    const std::string trace_id = r.parent ? r.parent->trace_id : new_id(32), id = new_id(16);
+    const std::string begun = r.trace_id.empty() ? new_id(32) : r.trace_id;
+    const std::string trace_id = r.parent ? r.parent->trace_id : begun, id = new_id(16);
     const std::string route = route_of(r.path);
     Json span = {{"traceId", trace_id}, {"spanId", id}};
     if (r.parent) span["parentSpanId"] = r.parent->span_id;

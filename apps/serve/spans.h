@@ -1,6 +1,7 @@
 #pragma once
 // Spans of requests for a collector of OpenTelemetry: recorded without waiting, sent by a thread of their own.
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -39,6 +40,7 @@ struct RequestSpan {
   std::optional<Clock::time_point> submitted;  ///< When it came into its model's queue.
   Clock::duration queued{}, running{};
   int64_t batch_rows = 0;
+  std::string trace_id;  ///< Of a trace that the request begins, where it is known already.
 };
 
 /// Takes spans as requests end; a bounded queue, which drops what nobody fetches.
@@ -61,6 +63,8 @@ class Spans {
   Spans& operator=(const Spans&) = delete;
 
   void add(RequestSpan span);
+  /// Of a trace that begins here. Any thread may ask.
+  std::string new_trace_id() { return new_id(32); }
 
  private:
   struct Recorded {
@@ -78,7 +82,7 @@ class Spans {
   std::string instance_;
   Metrics& metrics_;
   std::chrono::milliseconds pause_;
-  uint64_t ids_;  // the state of a generator of ids
+  std::atomic<uint64_t> ids_;  // the state of a generator of ids
   std::mutex mutex_;
   std::condition_variable ending_;
   bool ends_ = false;

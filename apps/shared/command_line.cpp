@@ -34,6 +34,8 @@ CLI::Validator number_check(const std::string& needed, const std::string& shown,
       shown);
 }
 
+constexpr double kMaxReal = 1e300;
+
 /// Of the option's own type: others are out of its range.
 template <class T>
 CLI::Validator whole_check(T min) {
@@ -188,11 +190,11 @@ Option& Option::seed() {
 
 Option& Option::above_zero() {
   if (!option_) return *this;
-  option_->check(number_check("a number above 0", "> 0", [](const std::string& text) {
+  option_->check(number_check(fmt::format("a number above 0, below {}", kMaxReal), "> 0", [](const std::string& text) {
     double value = 0;
     const char* last = text.data() + text.size();
     const auto [end, fault] = fast_float::from_chars(text.data(), last, value);
-    return fault == std::errc() && end == last && value > 0 && value < 1e300;
+    return fault == std::errc() && end == last && value > 0 && value < kMaxReal;
   }));
   return *this;
 }

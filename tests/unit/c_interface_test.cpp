@@ -245,7 +245,8 @@ TEST(CInterface, RemediesAreOptionsOfC) {
             "'" + path + "' exists; option overwrite = true replaces it");
   save.format = "nnef";
   EXPECT_EQ(said(nnex_graph_save(open.get(), "nowhere", &save)),
-            "input 'x' is f32[N,2]; NNEF needs numbers for extents; nnex_load_options_symbol or nnex_graph_set_symbol fixes them");
+            "input 'x' is f32[N,2]; NNEF needs numbers for extents; nnex_load_options_symbol or nnex_graph_set_symbol "
+            "fixes them");
 }
 
 TEST(CInterface, AForgottenSizeIsRefused) {

@@ -289,8 +289,8 @@ const struct {
      "\"shape\": found a fraction; needed a whole number"},
     {R"({"inputs":[{"name":"n","datatype":"UINT8","shape":[3],"data":[1,2,3]}]})", "input 'x' is missing"},
     {R"({"inputs":[{"name":"n","datatype":"UINT8","shape":[3],"data":[1,2,300]}]})", "300"},
-    {R"({"inputs":[{"name":"n","datatype":"UINT8","shape":[3],"data":[1,2,3.0]}]})",
-     "found 3.0 in \"data\", which UINT8 does not hold"},
+    {R"({"inputs":[{"name":"n","datatype":"UINT8","shape":[3],"data":[1,2,256.0]}]})",
+     "found 256.0 in \"data\", which UINT8 does not hold"},
     {R"({"inputs":[{"name":"n","datatype":"UINT8","shape":[3],"data":[1,2,18446744073709551615]}]})",
      "18446744073709551615"},
 };
