@@ -88,6 +88,9 @@ grep -q '"item":"nowhere.png","error"' listed/manifest.jsonl || wrong "the manif
 echo in/new.png | expect 0 "1 done" "$nnex" batch "$model" --input - --output piped
 echo ../x.png > outside
 expect 2 "without '..'" "$nnex" batch "$model" --input outside --output refused
+# On a terminal a line is written over: its commands are commands.
+script -qec "'$nnex' batch '$model' --input in --output on-terminal" /dev/null >log </dev/null
+grep -q $'\r.* of [0-9]* items' log && ! grep -qF 'u000d' log || wrong "progress on a terminal: $(head -c 300 log)"
 mkdir empty
 expect 2 "found no items" "$nnex" batch "$model" --input empty --output refused
 expect 2 "needed I/N" "$nnex" batch "$model" --input in --output refused --shard 3/2

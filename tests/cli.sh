@@ -405,6 +405,13 @@ expect 2 "found the file twice" "$nnex" run "$scratch/two" --random --save a.npy
 expect 2 "no output or tensor 'yy' (did you mean 'y'?); the model has: 'y' 'z'" "$nnex" run "$scratch/two" --random --save yy=a.npy
 expect 2 "no input 'v'; the model has: 'x' 'w'" "$nnex" run "$scratch/two" -i "$scratch/misnamed.json"
 expect 2 "input 'x' is given twice" "$nnex" run "$scratch/two" -i "x=$scratch/y.npy" -i "x=$scratch/y.json"
+echo '{"x": [[1, 2, 3], [4, 5, 6]], "w": [[1, 1, 1]], "w": [[2, 2, 2]]}' > "$scratch/again.json"
+expect 3 "'w'" "$nnex" run "$scratch/two" -i "$scratch/again.json"
+echo '[[1, 2, 1e39]]' > "$scratch/large.json"
+expect 2 'needed a number that f32 holds, or "Infinity"' "$nnex" run "$scratch/two" -i "w=$scratch/large.json" -i "x=$scratch/y.json"
+echo '[[1, 2, 1e999]]' > "$scratch/larger.json"
+expect 3 "number overflow" "$nnex" run "$scratch/two" -i "w=$scratch/larger.json" -i "x=$scratch/y.json"
+! "$nnex" run "$scratch/two" -i "w=$scratch/larger.json" -i "x=$scratch/y.json" 2>&1 | grep -q "json.exception" || { echo "  another library's class in a message"; bad=1; }
 expect 2 "input 'x' is missing" "$nnex" run "$scratch/two" -i "w=$scratch/named.json"
 printf 'a,b,c\n0,1,2\n3,4,5\n' > "$scratch/rows.csv"
 printf '0;1;2\n3;4\n' > "$scratch/uneven.csv"

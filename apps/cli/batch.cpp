@@ -204,8 +204,8 @@ class Progress {
     if (!shown_ || now - told_ < std::chrono::milliseconds(200)) return;
     told_ = now;
     const double seconds = seconds_taken(), rate = static_cast<double>(done_) / std::max(seconds, 1e-3);
-    say(stderr, "\r{} of {} items, {:.1f} a second, {} failed, {:.0f} s left \x1b[K", done_, items_, rate, failed_,
-        static_cast<double>(items_ - std::min(done_, items_)) / rate);
+    put(fmt::format("\r{} of {} items, {:.1f} a second, {} failed, {:.0f} s left \x1b[K", done_, items_, rate, failed_,
+                    static_cast<double>(items_ - std::min(done_, items_)) / rate));
   }
   void end() {
     clear();
@@ -217,8 +217,10 @@ class Progress {
 
  private:
   void clear() {
-    if (shown_) say(stderr, "\r\x1b[K");
+    if (shown_) put("\r\x1b[K");
   }
+  /// Our own words and commands, which no file has a part in: say() would show them.
+  static void put(const std::string& line) { (void)std::fputs(line.c_str(), stderr); }
   static constexpr size_t kTold = 10;
   std::mutex mutex_;
   size_t items_, done_ = 0, failed_ = 0;

@@ -205,7 +205,9 @@ Status InputFile::Impl::recognise(bool by_content) {
   NNEX_ASSIGN(kind,
               input_kind_of(path, all.substr(std::min(all.find_first_not_of(" \t\r\n"), all.size())), by_content));
   if (kind == InputKind::json) {
-    NNEX_ASSIGN(json, parse_json(all));
+    JsonLimits limits;
+    limits.unique = true;
+    NNEX_ASSIGN(json, parse_json(all, limits));
   }
   return {};
 }

@@ -48,7 +48,11 @@ Error refused(const Json& item, std::string_view needed) {
 }
 
 Status set_real_item(Tensor& t, int64_t at, const Json& item) {
-  if (item.is_number()) return set_real(t, at, item.get<double>()), Status();
+  if (item.is_number()) {
+    set_real(t, at, item.get<double>());
+    if (std::isfinite(real_at(t, at))) return {};
+    return refused(item, fmt::format("a number that {} holds, or \"Infinity\"", name(t.dtype())));
+  }
   if (item.is_boolean()) return set_int(t, at, item.get<bool>()), Status();
   for (const auto& w : kWords)
     if (item.is_string() && item.get_ref<const std::string&>() == w.word) return set_real(t, at, w.value), Status();

@@ -51,7 +51,7 @@ class FaultFinder : public nlohmann::json_sax<nlohmann::json> {
 
 /// The parser's sentence without its class and place, which we say ourselves.
 std::string_view reason(std::string_view what) {
-  for (std::string_view mark : {" - ", "parse error: ", ": "}) {
+  for (std::string_view mark : {" - ", "parse error: ", ": ", "] "}) {
     const size_t found = what.find(mark);
     if (found != std::string_view::npos) return what.substr(found + mark.size());
   }

@@ -85,8 +85,9 @@ std::vector<Row> wire_rows() {
   const std::string sound = with_nodes({node("Relu", {"x"}, {"y"})});
   return {
       {"no bytes", "", Code::unreadable, "the model is empty"},
-      {"another file", "%!PS-1.4\n1 0 obj", Code::invalid_model,
+      {"another file", "%!PS-1.4\n1 0 obj\x01", Code::invalid_model,
        "not an ONNX model, or cut off: a length runs past the end of the message"},
+      {"a text", "%!PS-1.4\n1 0 obj", Code::unreadable, "the model is text, not a model"},
       {"a document", "%PDF-1.4\n1 0 obj", Code::unreadable, "the model is a PDF document, not a model"},
       {"zeros", std::string(100, '\0'), Code::unreadable, "the model is nothing but zeros where models begin"},
       {"cut off", sound.substr(0, 20), Code::invalid_model,

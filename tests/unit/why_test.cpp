@@ -117,7 +117,7 @@ TEST(Why, StandardsSayWhatIsInTheWay) {
 TEST(Why, BadModelsAreErrors) {
   const auto none = why(ModelSource::memory("no model"));
   ASSERT_FALSE(none.ok());
-  EXPECT_EQ(none.error().code(), Code::invalid_model);
+  EXPECT_EQ(none.error().code(), Code::unreadable);
 }
 
 }  // namespace
