@@ -351,9 +351,9 @@ Status Document::check_types() const {
   NNEX_TRY(needs_numbers("NNEF", graph_));
   for (const ValueId v : graph_.inputs()) {
     const ValueDef& def = graph_[v];
-    for (int64_t extent : *concrete(def.type))
-      if (extent == 0)
-        return failure(Code::unsupported, "input '{}' is {}; NNEF's extents are above 0", def.name, def.type.text());
+    const std::optional<Shape> shape = concrete(def.type);
+    if (std::find(shape->begin(), shape->end(), 0) != shape->end())
+      return failure(Code::unsupported, "input '{}' is {}; NNEF's extents are above 0", def.name, def.type.text());
   }
   return {};
 }
