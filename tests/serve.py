@@ -1727,6 +1727,7 @@ def test_usage():
                 ([model, '--model', 'model=' + model], 2, 'two models'), ([model, '--api-key', 'nowhere'], 3, 'nowhere'),
                 ([model, '--port', str(busy.getsockname()[1])], 3, 'in use'), ([model, '--log', 'xml'], 2, 'xml'),
                 ([model, '--timeout', '1e300'], 2, 'needed a number above 0, below 1e+300'), ([model, '--grpc-port', '-1'], 2, 'needed a whole number of at least 0'),
+                ([model, '--allow-origin', 'foo'], 2, "found 'foo'; needed scheme://host"), ([model, '--allow-origin', 'http://a/'], 2, 'without a path'),
                 ([model, '--batch-delay', '99999999999'], 2, 'needed a whole number of at least 0, at most 2147483647'),
                 ([model, '--host', '999.1.1.1'], 3, 'cannot listen'), ([model, '--otlp', 'https://a'], 2, 'needed http://'),
                 ([model, '--otlp', 'a:b'], 2, 'needed http://'), ([model, '--otlp', 'http://a:99999'], 2, '--otlp')]:

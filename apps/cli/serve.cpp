@@ -107,6 +107,14 @@ int threads_of(int threads, int instances) {
   return threads;
 }
 
+/// Whether a browser may send it as a page's origin ("null": a page of no host), or it stands for all.
+bool is_origin(const std::string& text) {
+  const size_t scheme = text.find("://");
+  return text == "*" || text == "null" ||
+         (scheme != 0 && scheme != std::string::npos && scheme + 3 < text.size() &&
+          text.find_first_of("/ ,", scheme + 3) == std::string::npos);
+}
+
 int serve_models(const ServeOptions& o) {
   if (!serve::available()) {
     const auto absent = serve::serve({});
@@ -124,6 +132,13 @@ int serve_models(const ServeOptions& o) {
   if (o.grpc_port && *o.grpc_port > 65535)
     return report(Error(Code::invalid_argument, fmt::format("--grpc-port {}: needed 0 to 65535", *o.grpc_port)));
   if (o.grpc_port) s.grpc_port = static_cast<int>(*o.grpc_port);
+  for (const std::string& origin : s.origins)
+    if (!is_origin(origin))
+      return report(
+          Error(Code::invalid_argument,
+                fmt::format("--allow-origin: found '{}'; needed scheme://host or scheme://host:port without a "
+                            "path, null, or *",
+                            origin)));
   s.threads = threads_of(s.threads, s.instances);
   s.max_batch = o.max_batch;
   s.batch_delay = std::chrono::microseconds(o.batch_delay);

@@ -35,6 +35,8 @@ class Rows {
   }
 
   std::string meet() {
+    if (std::none_of(marked_.begin(), marked_.end(), [](bool m) { return m; }))
+      return fmt::format("no input has an extent '{}'", symbol_);
     for (NodeId id : graph_.order_with_blocks())
       if (const ValueId v = met_in(id); v.valid())
         return fmt::format("{} makes {} of all rows", graph_.place_of(id), graph_[v].type.text());

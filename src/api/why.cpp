@@ -223,10 +223,10 @@ Result<Why> why(const ModelSource& source, const LoadOptions& options) {
     if (!graph.ok()) return std::move(graph).error().during("reading " + source.shown());
     NNEX_TRY(fix_symbols(*graph, options.symbols));
     LoadOptions fixed = options;
-    fixed.symbols.clear();                            // the graph has none of them any more
-    const AccountScope counted(account_of(options));  // what is legalized for a standard may be large
+    fixed.symbols.clear();  // the graph has none of them any more
     for (Format format : {Format::onnx, Format::nnef, Format::webnn, Format::cvm}) {
       if (!built(format)) continue;
+      const AccountScope counted(account_of(options));  // what is legalized for a standard may be large
       Status s = can_say(*graph, format);
       StandardReach reach{format, s.ok(), {}, {}};
       if (!s.ok()) {

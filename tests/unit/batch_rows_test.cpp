@@ -45,6 +45,12 @@ TEST(Rows, MeetWhereWhatIsMadeHasNone) {
   }
 }
 
+TEST(Rows, AnExtentThatIsNotThereIsTold) {
+  const auto model = Model::compile(*Graph::parse("graph g(x: f32[N,4]) -> (y) { y = relu(x); }"));
+  ASSERT_TRUE(model.ok());
+  EXPECT_EQ(nnex::where_rows_meet(*model, "M"), "no input has an extent 'M'");
+}
+
 TEST(Rows, ABatchThatMixesIsRefusedWhateverItsNumbers) {
   auto graph = Graph::parse(
       "graph g(x: f32[1,4]) -> (y) { m = max_reduce(x, i64[2](0, 1)); b = gt(m, 1e9); d = div(x, 255.0); "

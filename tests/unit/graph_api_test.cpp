@@ -426,6 +426,14 @@ TEST(GraphApi, ResultsAreTheCallersAlone) {
   write_between_runs("graph g(x: f32[200,200]) -> (y) { y = exp(x); }", floats({200, 200}, std::vector<float>(40000)));
 }
 
+TEST(GraphApi, APathIsNotCutAtACharacter0) {
+  const std::string there = nnex::test::source_dir() + "/models/shapes/model.onnx";
+  ASSERT_TRUE(Model::load(there).ok());
+  const auto cut = Model::load(there + std::string("\0.onnx", 6));
+  ASSERT_FALSE(cut.ok());
+  EXPECT_EQ(cut.error().code(), nnex::Code::unreadable) << cut.error().text();
+}
+
 TEST(GraphApi, ACallOfNoFunctionIsAnError) {
   for (const char* text :
        {"graph g(x: f32[2]) -> (y) { [y] = call \"a:b:\"([x]); }", "graph g(x: f32[2]) -> (y) { y = call(x); }"}) {

@@ -32,6 +32,21 @@ TEST(Typed, StandsAsPrinted) {
   }
 }
 
+TEST(Typed, VectorsHaveTheirTypes) {
+  const Context context = *createContext().get();
+  GraphBuilder builder = *GraphBuilder::create(context);
+  const auto refused = [&](DataType type, const auto& values) {
+    return !builder.constant({.dataType = type, .shape = {2}}, values).ok();
+  };
+  EXPECT_FALSE(refused(DataType::float32, std::vector<float>{1, 2}));
+  EXPECT_TRUE(refused(DataType::float32, std::vector<int>{1, 2}));
+  EXPECT_TRUE(refused(DataType::float32, std::vector<uint32_t>{1, 2}));
+  EXPECT_FALSE(refused(DataType::int32, std::vector<int>{1, 2}));
+  EXPECT_TRUE(refused(DataType::int64, std::vector<uint64_t>{1, 2}));
+  EXPECT_FALSE(refused(DataType::float16, std::vector<uint16_t>{0x3C00, 0x4000}));
+  EXPECT_FALSE(refused(DataType::float32, std::vector<std::byte>(8)));
+}
+
 /// Members by name, the label of every operation's options too, and nothing that a compiler warns about.
 TEST(Typed, OptionsByName) {
   const Context context = *createContext().get();

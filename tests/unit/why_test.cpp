@@ -114,6 +114,21 @@ TEST(Why, StandardsSayWhatIsInTheWay) {
   EXPECT_NE(tanh->kernel, "reference");
 }
 
+TEST(Why, WhatAStandardNeedsKeepsToTheLimit) {
+  LoadOptions options;
+  options.memory_limit = int64_t{64} << 20;
+  const auto w = why(ModelSource::memory("<ir_version: 8, opset_import: [\"\": 13]>\n"
+                                         "g (int64[1] i) => (float[1, 30000000] y)\n"
+                                         "<int64 d = {30000000}, float[2] v = {0.0, 1.0}>\n"
+                                         "{ y = OneHot <axis = -1> (i, d, v) }\n"),
+                     options);
+  ASSERT_TRUE(w.ok()) << w.error().text();
+  const auto webnn = std::find_if(w->standards.begin(), w->standards.end(),
+                                  [](const StandardReach& r) { return r.format == Format::webnn; });
+  ASSERT_NE(webnn, w->standards.end());
+  EXPECT_NE(webnn->why_not.find("passes the limit"), std::string::npos) << webnn->why_not;
+}
+
 TEST(Why, BadModelsAreErrors) {
   const auto none = why(ModelSource::memory("no model"));
   ASSERT_FALSE(none.ok());

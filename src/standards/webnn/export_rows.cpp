@@ -332,6 +332,12 @@ void one_hot(RowNode& w) {
   if (!values || values->count() != 2) return w.refuse("one_hot: its values are computed; WebNN needs numbers");
   const auto axis = static_cast<size_t>(a.axis < 0 ? a.axis + static_cast<int64_t>(y.size()) : a.axis);
   const int64_t depth = y[axis];
+  Ints along(y.size(), 1);
+  along[axis] = depth;
+  auto places = nnex::Tensor::make(nnex::DType::i64, nnex::Shape(along));
+  if (!places.ok()) return w.refuse("one_hot: the places of its classes: " + places.error().message());
+  const auto numbers = places->mutable_as<int64_t>();
+  std::iota(numbers.begin(), numbers.end(), int64_t{0});
   Ref index = w.in(0);
   if (w.to.failed()) return;
   index = w.to.cast(index, DataType::int64);
@@ -341,12 +347,9 @@ void one_hot(RowNode& w) {
         w.to.call("add", {{"a", index}, {"b", w.to.scalar(DataType::int64, static_cast<double>(depth))}});
     index = w.to.call("where", {{"condition", below}, {"trueValue", counted}, {"falseValue", index}});
   }
-  Ints along(y.size(), 1), places(static_cast<size_t>(depth));
-  along[axis] = depth;
-  std::iota(places.begin(), places.end(), 0);
   Ints wide = y;
   wide[axis] = 1;
-  const Ref place = w.to.constant(nnex::Tensor::of(nnex::Shape(along), places));
+  const Ref place = w.to.constant(*std::move(places));
   const Ref is = w.to.call("equal", {{"a", w.to.reshaped(index, wide)}, {"b", place}});
   const auto value = [&](int64_t i) {
     const size_t each = static_cast<size_t>(values->bytes() / 2);
