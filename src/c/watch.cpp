@@ -62,7 +62,8 @@ class Watcher {
     std::thread([this] {
       sigset_t all;
       sigfillset(&all);
-      pthread_sigmask(SIG_SETMASK, &all, nullptr);  // signals are for the threads of the host
+      // Signals are for the threads of the host. Of this thread alone, as pthread_sigmask would, which older glibc has elsewhere.
+      sigprocmask(SIG_SETMASK, &all, nullptr);
       watch_all();
     }).detach();
     started_ = true;
