@@ -8,6 +8,7 @@
 #include "ops/codecs.h"
 #include "ops/reduce.h"
 #include "ops/reduction.h"
+#include "ops/share_out.h"
 #include "ops/stored.h"
 
 namespace nnex {
@@ -110,24 +111,27 @@ Status run_cumulative(Call& c) {
   int64_t outer = 1, inner = 1;
   for (int64_t i = 0; i < shape.rank(); ++i) (i < axis ? outer : inner) *= i == axis ? 1 : shape[i];
   const int64_t n = shape[axis];
-  auto x = c.in<T>(0);
-  auto y = c.out<T>(0);
-  if (inner == 1) {
-    for (int64_t o = 0; o < outer; ++o) run_line<F>(a, x.data() + o * n, y.data() + o * n, n);
-    return {};
-  }
-  std::vector<T> running(static_cast<size_t>(inner));
-  for (int64_t o = 0; o < outer; ++o) {
-    std::fill(running.begin(), running.end(), static_cast<T>(F::kStart));
-    for (int64_t k = 0; k < n; ++k) {
-      const size_t row = static_cast<size_t>((o * n + (a.reverse ? n - 1 - k : k)) * inner);
-      for (size_t i = 0; i < running.size(); ++i) {
-        const T so_far = running[i];
-        running[i] = F::next(so_far, x[row + i]);
-        y[row + i] = a.exclusive ? so_far : running[i];
+  const T* const x = c.in<T>(0).data();
+  T* const y = c.out<T>(0).data();
+  share_out(c, outer, c.in(0).bytes() * 4, [&](int64_t begin, int64_t end) {  // each waits for the one before
+    if (inner == 1) {
+      for (int64_t o = begin; o < end; ++o) run_line<F>(a, x + o * n, y + o * n, n);
+      return;
+    }
+    std::vector<T> running(static_cast<size_t>(inner));
+    for (int64_t o = begin; o < end; ++o) {
+      std::fill(running.begin(), running.end(), static_cast<T>(F::kStart));
+      for (int64_t k = 0; k < n; ++k) {
+        const int64_t row = (o * n + (a.reverse ? n - 1 - k : k)) * inner;
+        for (int64_t i = 0; i < inner; ++i) {
+          T& sum = running[static_cast<size_t>(i)];
+          const T so_far = sum;
+          sum = F::next(so_far, x[row + i]);
+          y[row + i] = a.exclusive ? so_far : sum;
+        }
       }
     }
-  }
+  });
   return {};
 }
 

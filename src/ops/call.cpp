@@ -1,11 +1,15 @@
 #include "ops/call.h"
 
 #include <cstring>
+#include <exception>
+#include <mutex>
 #include <stdexcept>
 
 #include "base/copy_bytes.h"
 #include "base/failure.h"
 #include "base/interrupt.h"
+#include "base/split.h"
+#include "ops/share_out.h"
 
 namespace nnex {
 
@@ -162,6 +166,21 @@ bool has_reference(const OpDef& op, DType type) {
   if (r.choice == Reference::Choice::any) return true;
   if (kernel_for(r, r.choice == Reference::Choice::by_width ? word_of_width(type) : type)) return true;
   return wider(r, type) != DType::none;
+}
+
+void share_out(const Call& c, int64_t count, int64_t bytes, FunctionRef<void(int64_t, int64_t)> work) {
+  Team alone;
+  std::mutex mutex;
+  std::exception_ptr thrown;
+  split(c.team ? *c.team : alone, count, bytes, 1, [&](int64_t begin, int64_t end) {
+    try {
+      work(begin, end);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!thrown) thrown = std::current_exception();
+    }
+  });
+  if (thrown) std::rethrow_exception(thrown);
 }
 
 }  // namespace nnex

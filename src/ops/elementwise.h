@@ -5,6 +5,7 @@
 
 #include "ops/broadcast_walk.h"
 #include "ops/call.h"
+#include "ops/share_out.h"
 
 namespace nnex {
 
@@ -38,7 +39,14 @@ void map_two(std::span<const T> x, const Shape& x_shape, std::span<const U> y, c
 template <class F, class... T>
 constexpr Reference unary() {
   return typed<T...>([]<class E>(Call& c) -> Status {
-    map_one(c.in<E>(0), c.out<E>(0), F{});
+    constexpr int64_t kCost = 16;  // bytes moved in the time that an element takes
+    const auto x = c.in<E>(0);
+    const auto y = c.out<E>(0);
+    share_out(c, static_cast<int64_t>(y.size()), static_cast<int64_t>(y.size()) * kCost,
+              [=](int64_t begin, int64_t end) {
+                const auto first = static_cast<size_t>(begin), count = static_cast<size_t>(end - begin);
+                map_one(x.subspan(first, count), y.subspan(first, count), F{});
+              });
     return {};
   });
 }

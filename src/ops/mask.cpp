@@ -5,6 +5,7 @@
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
+#include "ops/share_out.h"
 #include "ops/stored.h"
 
 namespace nnex {
@@ -84,19 +85,23 @@ struct Trilu {
     // The diagonal meets column row + k; far away it keeps or clears everything, whatever its size.
     const int64_t k = c.has(1) ? std::clamp<int64_t>(int_at(c.in(1), 0), -rows - 1, columns + 1) : 0;
     const bool upper = c.attr<TriluAttrs>().upper;
-    const T* x = c.in<T>(0).data();
-    T* y = c.out<T>(0).data();
+    const T* const from = c.in<T>(0).data();
+    T* const to = c.out<T>(0).data();
     if (s.count() == 0) return {};
-    for (int64_t r = 0, n = s.count() / columns; r < n; ++r, x += columns, y += columns) {
-      const int64_t cut = std::clamp<int64_t>(r % rows + k + (upper ? 0 : 1), 0, columns);
-      if (upper) {
-        std::fill(y, y + cut, T{});
-        std::copy(x + cut, x + columns, y + cut);
-      } else {
-        std::copy(x, x + cut, y);
-        std::fill(y + cut, y + columns, T{});
+    share_out(c, s.count() / columns, c.in(0).bytes(), [=](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const int64_t cut = std::clamp<int64_t>(r % rows + k + (upper ? 0 : 1), 0, columns);
+        const T* const x = from + r * columns;
+        T* const y = to + r * columns;
+        if (upper) {
+          std::fill(y, y + cut, T{});
+          std::copy(x + cut, x + columns, y + cut);
+        } else {
+          std::copy(x, x + cut, y);
+          std::fill(y + cut, y + columns, T{});
+        }
       }
-    }
+    });
     return {};
   }
 };

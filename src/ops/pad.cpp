@@ -9,6 +9,7 @@
 #include "ops/infer_call.h"
 #include "ops/interval_call.h"
 #include "ops/join.h"
+#include "ops/share_out.h"
 #include "ops/stored.h"
 #include "ops/strided.h"
 
@@ -292,15 +293,18 @@ struct ReverseSequence {
     const int64_t steps = s[time_first ? 0 : 1], batch = s[time_first ? 1 : 0],
                   inner = s.count() / std::max<int64_t>(s[0] * s[1], 1);
     const Ints lengths = ints_of(c.in(1));
-    for (int64_t b = 0; b < batch; ++b) {
-      const int64_t n = lengths[static_cast<size_t>(b)];
-      if (n < 0 || n > steps) return c.fault("length {} of row {} is outside [0, {}]", n, b, steps);
-      for (int64_t t = 0; t < steps; ++t) {
-        const int64_t from = t < n ? n - 1 - t : t;
-        auto at = [&](int64_t step) { return (time_first ? step * batch + b : b * steps + step) * inner; };
-        std::copy_n(c.in<T>(0).data() + at(from), inner, c.out<T>(0).data() + at(t));
+    for (int64_t b = 0; b < batch; ++b)
+      if (const int64_t n = lengths[static_cast<size_t>(b)]; n < 0 || n > steps)
+        return c.fault("length {} of row {} is outside [0, {}]", n, b, steps);
+    const T* const x = c.in<T>(0).data();
+    T* const y = c.out<T>(0).data();
+    share_out(c, batch * steps, c.in(0).bytes(), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t b = time_first ? i % batch : i / steps, t = time_first ? i / batch : i % steps;
+        const int64_t n = lengths[static_cast<size_t>(b)], from = t < n ? n - 1 - t : t;
+        std::copy_n(x + (time_first ? from * batch + b : b * steps + from) * inner, inner, y + i * inner);
       }
-    }
+    });
     return {};
   }
 };

@@ -6,6 +6,7 @@
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
+#include "ops/share_out.h"
 #include "ops/stored.h"
 
 namespace nnex {
@@ -90,24 +91,26 @@ Status run_rotary(Call& c) {
   const int64_t batch = shape[0], heads = side_by_side ? a.heads : shape[1], positions = shape[side_by_side ? 1 : 2];
   const int64_t depth = side_by_side ? shape[2] / heads : shape[3];
   const int64_t pairs = (a.rotary_dim ? a.rotary_dim : depth) / 2, places = c.shape(kRotaryCos)[0];
-  const T* const x = c.in<T>(kRotaryX).data();
+  const T *const x = c.in<T>(kRotaryX).data(), *const cos = c.in<T>(kRotaryCos).data(),
+                 *const sin = c.in<T>(kRotarySin).data();
+  std::span<const int64_t> position;
+  if (c.has(kRotaryPosition)) position = c.in<int64_t>(kRotaryPosition);
+  for (const int64_t given : position)
+    if (given < -places || given >= places)
+      return c.fault("position {} is outside [{}, {}]", given, -places, places - 1);
   T* const y = c.out<T>(0).data();
-  for (int64_t b = 0; b < batch; ++b)
-    for (int64_t i = 0; i < positions; ++i) {
-      int64_t row = b * positions + i;
-      if (c.has(kRotaryPosition)) {
-        const int64_t given = c.in<int64_t>(kRotaryPosition)[static_cast<size_t>(row)];
-        if (given < -places || given >= places)
-          return c.fault("position {} is outside [{}, {}]", given, -places, places - 1);
-        row = given < 0 ? given + places : given;
-      }
-      const T *const cos = c.in<T>(kRotaryCos).data() + row * pairs, *const sin =
-                                                                         c.in<T>(kRotarySin).data() + row * pairs;
+  share_out(c, batch * positions, c.in(kRotaryX).bytes() * 2, [=, &a](int64_t begin, int64_t end) {
+    int64_t b = begin / positions, i = begin % positions;
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t given = position.empty() ? row : position[static_cast<size_t>(row)];
+      const int64_t table = (given < 0 ? given + places : given) * pairs;
       for (int64_t h = 0; h < heads; ++h) {
-        const int64_t at = side_by_side ? (b * positions + i) * heads + h : (b * heads + h) * positions + i;
-        turn(a, x + at * depth, cos, sin, y + at * depth, pairs, depth);
+        const int64_t at = side_by_side ? row * heads + h : (b * heads + h) * positions + i;
+        turn(a, x + at * depth, cos + table, sin + table, y + at * depth, pairs, depth);
       }
+      if (++i == positions) i = 0, ++b;
     }
+  });
   return {};
 }
 

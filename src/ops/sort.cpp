@@ -6,10 +6,12 @@
 #include <numeric>
 #include <string>
 
+#include "base/checked.h"
 #include "base/function_ref.h"
 #include "ops/call.h"
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
+#include "ops/share_out.h"
 #include "ops/stored.h"
 
 namespace nnex {
@@ -186,8 +188,9 @@ void pick_first(const T* x, int64_t n, int64_t k, std::vector<K>& keys) {
   std::sort(keys.begin(), keys.end());
 }
 
+/// Not inlined: g++ 12 keeps less of it in registers where the caller is large (18 us instead of 13 for 100 of 20,000).
 template <bool largest, class T, class K>
-void pick_first(const T* x, int64_t n, int64_t k, std::vector<K>& keys) {
+__attribute__((noinline)) void pick_first(const T* x, int64_t n, int64_t k, std::vector<K>& keys) {
   constexpr int64_t kFew = 16;
   keys.clear();
   for (int64_t i = 0; i < k; ++i) keys.push_back(key_at<K, largest>(x, i));
@@ -219,21 +222,27 @@ struct TopK {
     // Columns that share the lines of a cache become rows together, as long as they are few elements.
     constexpr int64_t kTogether = 16, kElements = 1 << 18;
     const int64_t together = std::clamp<int64_t>(kElements / std::max<int64_t>(lanes.n, 1), 1, kTogether);
-    std::vector<T> rows(static_cast<size_t>(lanes.inner == 1 ? 0 : std::min(together, lanes.inner) * lanes.n));
+    const int64_t blocks = ceil_div(lanes.inner, together);
+    const T* const all = c.in<T>(0).data();
     with_key<T>(lanes.n, [&]<class K>(K) {
-      std::vector<K> keys;
-      for (int64_t o = 0; o < lanes.outer; ++o)
-        for (int64_t i = 0; i < lanes.inner; ++i) {
-          const T* x = c.in<T>(0).data() + o * lanes.n * lanes.inner + i;
-          if (!rows.empty() && i % together == 0) turn(x, lanes, std::min(together, lanes.inner - i), rows.data());
-          if (!rows.empty()) x = rows.data() + i % together * lanes.n;
-          a.largest ? pick_first<true>(x, lanes.n, k, keys) : pick_first<false>(x, lanes.n, k, keys);
-          for (int64_t j = 0; j < k; ++j) {
-            const int64_t from = keys[static_cast<size_t>(j)].index(), at = (o * k + j) * lanes.inner + i;
-            if (value) value[at] = x[from];
-            if (index) index[at] = from;
+      share_out(c, lanes.outer * blocks, c.in(0).bytes() * 4, [&](int64_t begin, int64_t end) {
+        std::vector<K> keys;
+        std::vector<T> rows(static_cast<size_t>(lanes.inner == 1 ? 0 : std::min(together, lanes.inner) * lanes.n));
+        for (int64_t block = begin; block < end; ++block) {
+          const int64_t o = block / blocks, first = block % blocks * together;
+          const int64_t count = std::min(together, lanes.inner - first);
+          const T* x = all + o * lanes.n * lanes.inner + first;
+          if (!rows.empty()) turn(x, lanes, count, rows.data()), x = rows.data();
+          for (int64_t i = 0; i < count; ++i, x += lanes.n) {
+            a.largest ? pick_first<true>(x, lanes.n, k, keys) : pick_first<false>(x, lanes.n, k, keys);
+            for (int64_t j = 0; j < k; ++j) {
+              const int64_t from = keys[static_cast<size_t>(j)].index(), at = (o * k + j) * lanes.inner + first + i;
+              if (value) value[at] = x[from];
+              if (index) index[at] = from;
+            }
           }
         }
+      });
     });
     return {};
   }

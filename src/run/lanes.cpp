@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/split.h"
+#include "base/split.h"
 #include "run/frame.h"
 
 namespace nnex::run {
@@ -57,7 +57,7 @@ Status Frame::run_slices(Bound& b, std::span<const plan::Step> steps) {
   const auto n = static_cast<int64_t>(lanes.size());
   std::vector<Share> shares(lanes.size());
   for (int64_t k = 0; k < n; ++k) {
-    const kernels::Part part = kernels::part_of(count, n, k);
+    const Part part = part_of(count, n, k);
     shares[static_cast<size_t>(k)].next = part.begin, shares[static_cast<size_t>(k)].end = part.end;
   }
   team_->run(n, [&](int64_t k) {

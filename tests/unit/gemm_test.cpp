@@ -155,9 +155,9 @@ TEST(Gemm, BatchWithoutPacking) {
   const struct {
     int64_t batch, m, n, k;
     bool b_transposed;
-  } rows[] = {{1, 20, 33, 40, false}, {3, 5, 64, 17, false}, {5, 1, 64, 300, false},
-              {5, 1, 40, 64, true},   {7, 16, 16, 16, true}, {0, 3, 3, 3, false},
-              {2, 60, 64, 64, false}, {2, 3, 0, 5, false},   {3, 40, 40, 17, false}};
+  } rows[] = {{1, 20, 33, 40, false}, {3, 5, 64, 17, false}, {5, 1, 64, 300, false}, {5, 1, 40, 64, true},
+              {7, 16, 16, 16, true},  {0, 3, 3, 3, false},   {2, 60, 64, 64, false}, {2, 3, 0, 5, false},
+              {3, 40, 40, 17, false}, {3, 90, 70, 60, true}, {2, 1, 500, 700, true}, {2, 200, 96, 64, false}};
   test::for_each_table([&](const Loops& table) {
     for (const auto& row : rows) {
       SCOPED_TRACE(testing::Message() << row.batch << " of " << row.m << "x" << row.n << "x" << row.k);
@@ -165,6 +165,8 @@ TEST(Gemm, BatchWithoutPacking) {
       const std::vector<float> a = test::uniform_floats(size(row.batch * row.m * row.k), 1, 1);
       const std::vector<float> b = test::uniform_floats(size(row.batch * row.k * row.n), 1, 2);
       const std::vector<float> bias = test::uniform_floats(size(row.batch * row.n), 1, 3);
+      const std::vector<float> row_bias = test::uniform_floats(size(row.batch * row.m), 1, 4);
+      const std::vector<float> residual = test::uniform_floats(size(row.batch * row.m * row.n), 1, 5);
       std::vector<float> c(size(row.batch * row.m * row.n)), expected = c;
       BatchGemm p;
       p.one = {.m = row.m,
@@ -175,10 +177,11 @@ TEST(Gemm, BatchWithoutPacking) {
                .b = b.data(),
                .c = c.data(),
                .c_row_stride = row.n,
-               .end = {.bias = bias.data()}};
+               .end = {.bias = bias.data(), .row_bias = row_bias.data(), .residual = residual.data()}};
+      p.one.end.residual_stride = row.n;
       p.b_row_stride = row.b_transposed ? 1 : row.n;
       p.b_col_stride = row.b_transposed ? row.k : 1;
-      p.axes = {{row.batch, row.m * row.k, row.k * row.n, row.m * row.n, row.n}};
+      p.axes = {{row.batch, row.m * row.k, row.k * row.n, row.m * row.n, row.n, row.m, row.m * row.n}};
       Team team(2);
       std::vector<std::byte> workspace(size(gemm_batch_workspace(table, p, team.size())));
       gemm_batch(table, team, p, workspace.data());
@@ -190,6 +193,8 @@ TEST(Gemm, BatchWithoutPacking) {
         Gemm one = p.one;
         one.a += i * p.axes[0].a;
         one.end.bias += i * p.axes[0].bias;
+        one.end.row_bias += i * p.axes[0].row_bias;
+        one.end.residual += i * p.axes[0].residual;
         for (int64_t r = 0; r < row.m; ++r)
           for (int64_t j = 0; j < row.n; ++j)
             expected[size(i * p.axes[0].c + r * row.n + j)] = expected_element(one, plain, r, j, test::fuses(table));
@@ -200,24 +205,28 @@ TEST(Gemm, BatchWithoutPacking) {
 }
 
 TEST(Gemm, ManyProductsReadOneMatrix) {
-  constexpr int64_t kOuter = 2, kInner = 5, k = 19, n = 21;
-  for (int64_t m : {1, 9, 40}) {
-    const std::vector<float> a = test::uniform_floats(static_cast<size_t>(kInner * kOuter * m * k), 1, 1);
-    const std::vector<float> b = test::uniform_floats(kOuter * k * n, 1, 2);
+  constexpr int64_t k = 19, n = 21;
+  struct Sizes {
+    int64_t outer, inner, m;
+  };
+  for (const Sizes& of : {Sizes{2, 5, 1}, {2, 5, 9}, {2, 5, 40}, {1, 3, 700}}) {
+    const int64_t outer = of.outer, inner = of.inner, m = of.m;
+    const std::vector<float> a = test::uniform_floats(static_cast<size_t>(inner * outer * m * k), 1, 1);
+    const std::vector<float> b = test::uniform_floats(outer * k * n, 1, 2);
     test::for_each_table([&](const Loops& table) {
       Team team(2);
-      std::vector<float> c(static_cast<size_t>(kInner * kOuter * m * n)), expected = c;
+      std::vector<float> c(static_cast<size_t>(inner * outer * m * n)), expected = c;
       BatchGemm p;
       p.one = {.m = m, .n = n, .k = k, .a = a.data(), .a_row_stride = k, .b = b.data(), .c = c.data()};
       p.one.c_row_stride = n;
       p.b_row_stride = n;
-      p.axes = {{kOuter, m * k, k * n, m * n}, {kInner, kOuter * m * k, 0, kOuter * m * n}};
+      p.axes = {{outer, m * k, k * n, m * n}, {inner, outer * m * k, 0, outer * m * n}};
       std::vector<float> workspace(static_cast<size_t>(gemm_batch_workspace(table, p, team.size()) / 4) + 16);
       gemm_batch(table, team, p, reinterpret_cast<std::byte*>(workspace.data()));
-      for (int64_t i = 0; i < kInner * kOuter; ++i) {
+      for (int64_t i = 0; i < inner * outer; ++i) {
         Gemm one = p.one;
         one.a += i * m * k;
-        const auto from = b.begin() + i % kOuter * k * n;
+        const auto from = b.begin() + i % outer * k * n;
         for (int64_t r = 0; r < m; ++r)
           for (int64_t j = 0; j < n; ++j)
             expected[static_cast<size_t>((i * m + r) * n + j)] =

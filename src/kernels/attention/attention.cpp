@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/split.h"
 #include "kernels/product/gemm.h"
 #include "kernels/product/matrix_rows.h"
-#include "kernels/split.h"
 
 namespace nnex::kernels {
 namespace {

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/split.h"
 #include "kernels/kernel.h"
 #include "kernels/moves/copy.h"
 #include "kernels/product/epilogue.h"
 #include "kernels/product/gemm.h"
-#include "kernels/split.h"
 #include "ops/deform_conv.h"
 
 namespace nnex::kernels {

@@ -10,11 +10,11 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "base/split.h"
 #include "kernels/conv/conv.h"
 #include "kernels/kernel.h"
 #include "kernels/moves/copy.h"
 #include "kernels/product/epilogue.h"
-#include "kernels/split.h"
 
 namespace nnex::kernels {
 namespace {

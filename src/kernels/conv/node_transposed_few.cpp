@@ -5,13 +5,13 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/split.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv/planes.h"
 #include "kernels/kernel.h"
 #include "kernels/moves/copy.h"
 #include "kernels/product/epilogue.h"
 #include "kernels/product/gemm.h"
-#include "kernels/split.h"
 #include "ops/deconv.h"
 
 namespace nnex::kernels {
@@ -39,10 +39,12 @@ struct Band {
 
 class FewDeconvKernel : public Kernel {
  public:
-  FewDeconvKernel(const simd::Loops& loops, const FewShape& s, Packs::Bytes filter)
+  FewDeconvKernel(const simd::Loops& loops, const FewShape& s, int threads, Packs::Bytes filter)
       : loops_(loops), s_(s), filter_(std::move(filter)) {
     const int64_t for_line = s_.rows() * s_.column.input;
-    lines_ = std::min(s_.line.output, std::max(kMinLines, kAddendFloats / for_line * s_.line.stride));
+    const int64_t of_thread = ceil_div(s_.batch * s_.line.output, threads);
+    lines_ =
+        std::min(s_.line.output, std::max(kMinLines, std::min(of_thread, kAddendFloats / for_line * s_.line.stride)));
     bands_ = ceil_div(s_.line.output, lines_);
     product_.one.m = s_.rows(), product_.one.k = s_.in_channels;
     product_.one.a_row_stride = s_.in_channels, product_.b_row_stride = s_.in_pixels();
@@ -183,7 +185,7 @@ Result<std::unique_ptr<Kernel>> make_few_deconv(const KernelRequest& r) {
                   FewDeconvKernel::pack(s, r.in[1].constant->data(), reinterpret_cast<float*>(to));
                 }));
   }
-  auto kernel = std::make_unique<FewDeconvKernel>(r.loops, s, std::move(filter));
+  auto kernel = std::make_unique<FewDeconvKernel>(r.loops, s, r.team.size(), std::move(filter));
   if (kernel->addends() > kMaxAddends) return nullptr;
   return std::unique_ptr<Kernel>(std::move(kernel));
 }

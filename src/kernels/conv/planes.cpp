@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/checked.h"
-#include "kernels/split.h"
+#include "base/split.h"
 
 namespace nnex::kernels {
 namespace {

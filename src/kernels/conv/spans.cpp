@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/split.h"
 #include "base/try.h"
 #include "kernels/product/tiles_i8.h"
-#include "kernels/split.h"
 
 namespace nnex::kernels {
 namespace {

@@ -3,7 +3,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "kernels/split.h"
+#include "base/split.h"
 
 namespace nnex::kernels {
 namespace {

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <limits>
 
+#include "base/split.h"
 #include "kernels/convert/convert.h"
 #include "kernels/kernel.h"
 #include "kernels/moves/copy.h"
-#include "kernels/split.h"
 
 namespace nnex::kernels {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "base/built.h"
 #include "base/checked.h"
+#include "base/split.h"
 #include "kernels/convert/convert.h"
 #include "kernels/convert/widened.h"
 #include "kernels/fused.h"
-#include "kernels/split.h"
 #include "tensor/convert.h"
 
 namespace nnex::kernels {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/split.h"
+#include "base/split.h"
 
 namespace nnex::kernels {
 namespace {

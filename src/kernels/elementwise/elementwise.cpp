@@ -4,10 +4,10 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/split.h"
 #include "base/try.h"
 #include "kernels/elementwise/chain.h"
 #include "kernels/elementwise/pairs.h"
-#include "kernels/split.h"
 
 namespace nnex::kernels {
 namespace {

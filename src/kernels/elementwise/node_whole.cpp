@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "base/built.h"
+#include "base/split.h"
 #include "kernels/elementwise/whole.h"
 #include "kernels/kernel.h"
 #include "kernels/simd/loops.h"
-#include "kernels/split.h"
 #include "ops/arithmetic.h"
 #include "ops/compare.h"
 

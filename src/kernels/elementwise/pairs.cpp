@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/split.h"
+#include "base/split.h"
 
 namespace nnex::kernels {
 namespace {

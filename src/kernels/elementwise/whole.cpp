@@ -5,8 +5,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/split.h"
 #include "kernels/elementwise/pairs.h"
-#include "kernels/split.h"
 
 namespace nnex::kernels {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/split.h"
 #include "base/try.h"
 #include "kernels/lift.h"
-#include "kernels/split.h"
 
 namespace nnex::kernels {
 namespace {
@@ -118,11 +118,18 @@ void copy_transposed(const simd::Loops& loops, Team& team, int bytes, const Nest
   int64_t y_step = bytes;  // of the transposed axis
   for (int axis = transposed + 1; axis <= last; ++axis) y_step *= nest.extent[axis];
   const int64_t piece = std::max<int64_t>(64, 8192 / rows / 64 * 64);
-  const int64_t pieces = (columns + piece - 1) / piece, outer = nest.elements / (rows * columns);
-  split(team, outer * pieces, nest.elements * bytes * 4, 1, [&](int64_t begin, int64_t end) {
+  const int64_t pieces = ceil_div(columns, piece), outer = nest.elements / (rows * columns);
+  const int64_t bytes_moved = nest.elements * bytes * 4;
+  // Few columns leave too few parts, and rows are cut too.
+  const int64_t row_parts = std::min(ceil_div(parts_for(team, bytes_moved), outer * pieces), ceil_div(rows, 64));
+  split(team, outer * pieces * row_parts, bytes_moved, 1, [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t column = unit % pieces * piece;
-      int64_t at = unit / pieces, from = column * bytes, to = column * y_step, step = rows * bytes;
+      const bool whole = row_parts == 1;
+      const Part part = whole ? Part{0, rows} : part_of(rows, row_parts, unit % row_parts, 64);
+      int64_t at = whole ? unit : unit / row_parts, step = rows * bytes;
+      const int64_t column = at % pieces * piece;
+      at /= pieces;
+      int64_t from = column * bytes + part.begin * x_step, to = column * y_step + part.begin * bytes;
       for (int axis = last - 1; axis >= 0; --axis) {
         if (axis != transposed) {
           const int64_t index = at % nest.extent[axis];
@@ -132,7 +139,7 @@ void copy_transposed(const simd::Loops& loops, Team& team, int bytes, const Nest
         }
         step *= nest.extent[axis];
       }
-      transpose_2d(loops, bytes, x + from, x_step, y + to, y_step, rows, std::min(piece, columns - column));
+      transpose_2d(loops, bytes, x + from, x_step, y + to, y_step, part.size(), std::min(piece, columns - column));
     }
   });
 }

@@ -4,10 +4,10 @@
 #include <array>
 #include <cstring>
 
+#include "base/split.h"
 #include "kernels/kernel.h"
 #include "kernels/lift.h"
 #include "kernels/moves/copy.h"
-#include "kernels/split.h"
 #include "ops/join.h"
 #include "ops/shape.h"
 #include "ops/slice.h"

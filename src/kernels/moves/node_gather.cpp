@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/split.h"
 #include "kernels/kernel.h"
 #include "kernels/moves/axes.h"
 #include "kernels/moves/copy.h"
-#include "kernels/split.h"
 
 namespace nnex::kernels {
 namespace {

@@ -6,12 +6,12 @@
 #include <cmath>
 #include <limits>
 
+#include "base/split.h"
 #include "kernels/elementwise/chain.h"
 #include "kernels/kernel.h"
 #include "kernels/moves/axes.h"
 #include "kernels/normalize/normalize.h"
 #include "kernels/reduce/reduce.h"
-#include "kernels/split.h"
 #include "ops/reduction.h"
 
 namespace nnex::kernels {

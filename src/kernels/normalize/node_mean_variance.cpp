@@ -3,10 +3,10 @@
 
 #include <cmath>
 
+#include "base/split.h"
 #include "kernels/kernel.h"
 #include "kernels/moves/axes.h"
 #include "kernels/simd/loops.h"
-#include "kernels/split.h"
 #include "ops/norm.h"
 #include "ops/reduction.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/split.h"
 #include "base/try.h"
-#include "kernels/split.h"
 
 namespace nnex::kernels {
 

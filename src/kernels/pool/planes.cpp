@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/checked.h"
-#include "kernels/split.h"
+#include "base/split.h"
 #include "ops/window.h"
 
 namespace nnex::kernels {

@@ -5,7 +5,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "kernels/split.h"
+#include "base/checked.h"
+#include "base/split.h"
 #include "ops/window.h"
 
 namespace nnex::kernels {
@@ -102,17 +103,22 @@ void pool(const Fold& fold, Team& team, const PoolWindow& w, T none, const T* x,
   const int64_t rows = w.batch * w.out[0] * w.out[1], volume = w.size[0] * w.size[1] * w.size[2];
   const int64_t cost = rows * w.out[2] * w.channels * int64_t{sizeof(T)} * (1 + volume / (sizeof(T) == 1 ? 4 : 2));
   const WholeWindows whole(w);
-  split(team, rows, cost, 1, [&](int64_t begin, int64_t end) {
+  // Few lines are cut into pieces.
+  const int64_t wanted = ceil_div(parts_for(team, cost), std::max<int64_t>(rows, 1));
+  const int64_t pieces = std::max<int64_t>(1, std::min(wanted, ceil_div(w.out[2], 16)));
+  split(team, rows * pieces, cost, 1, [&](int64_t begin, int64_t end) {
     PixelPool<Fold> pixel{fold, w, {}};
-    for (int64_t row = begin; row < end; ++row) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t row = unit / pieces;
+      const Part piece = part_of(w.out[2], pieces, unit % pieces);
       const int64_t o1 = row % w.out[1], o0 = row / w.out[1] % w.out[0], image = row / w.out[1] / w.out[0];
       AxisTaps axis[3] = {axis_taps(w, 0, o0), axis_taps(w, 1, o1), {}};
-      for (int64_t o2 = 0, pixels = 1; o2 < w.out[2]; o2 += pixels) {
+      for (int64_t o2 = piece.begin, pixels = 1; o2 < piece.end; o2 += pixels) {
         axis[2] = axis_taps(w, 2, o2);
         int64_t taps = 1;
         for (const AxisTaps& a : axis) taps *= a.last - a.first;
-        const bool alike = o2 == whole.begin && whole.end > whole.begin && taps <= static_cast<int64_t>(kMaxPoolTaps);
-        pixels = alike ? whole.end - whole.begin : 1;
+        const bool alike = o2 >= whole.begin && o2 < whole.end && taps <= static_cast<int64_t>(kMaxPoolTaps);
+        pixels = alike ? std::min(whole.end, piece.end) - o2 : 1;
         T* const to = y + (row * w.out[2] + o2) * w.channels;
         if (taps == 0)
           std::fill_n(to, pixels * w.channels, none);

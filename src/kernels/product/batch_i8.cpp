@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "kernels/split.h"
+#include "base/split.h"
 
 namespace nnex::kernels {
 

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/split.h"
 #include "kernels/product/matrix_rows.h"
-#include "kernels/split.h"
 
 namespace nnex::kernels {
 namespace {
@@ -68,6 +68,12 @@ void pack_panel(const simd::Loops& loops, const std::byte* b, int64_t k, int col
 
 Columns columns_of(const simd::Loops& loops, int64_t k, int64_t n, const float* b) {
   return {loops.tile_shape_f32(), k, n, b, 0};
+}
+
+void pack_panel_of(const simd::Loops& loops, const Columns& columns, const std::byte* b, int64_t panel,
+                   int64_t row_stride, int64_t col_stride, float* packed) {
+  pack_panel(loops, b + panel * columns.shape.columns * col_stride * 4, columns.k, columns.columns(panel),
+             columns.width(panel), row_stride, col_stride, packed + panel * columns.panel_stride());
 }
 
 /// Products that read the matrix b one after the other: the extent of the last axes along which b stands still.
@@ -141,6 +147,15 @@ Gemm product_of(const BatchGemm& products, int64_t i) {
   return one;
 }
 
+/// One of the products or a piece of it, its b packed (one.b) or read in place.
+void multiply(const simd::Loops& loops, Team& team, const BatchGemm& products, const Gemm& one, bool in_place) {
+  if (!in_place) return gemm(loops, team, one);
+  const Columns columns{loops.tile_shape_f32(), one.k, one.n, one.b, products.b_row_stride};
+  multiply_tiles(loops, team,
+                 MatrixRows<LiftFloat>(columns.shape, {}, one.a, one.m, one.a_row_stride, one.a_col_stride), columns,
+                 one.c, one.c_row_stride, one.end);
+}
+
 /// Some of the products, one after the other.
 class BatchRun {
  public:
@@ -150,21 +165,14 @@ class BatchRun {
   void run(int64_t i) {
     Gemm one = product_of(products_, i);
     if (has_one_column(products_)) return multiply_column(loops_, team_, one);
-    if (!products_.packed && in_place_) {
-      const Columns columns{loops_.tile_shape_f32(), one.k, one.n, one.b, products_.b_row_stride};
-      multiply_tiles(loops_, team_,
-                     MatrixRows<LiftFloat>(columns.shape, {}, one.a, one.m, one.a_row_stride, one.a_col_stride),
-                     columns, one.c, one.c_row_stride, one.end);
-      return;
-    }
-    if (!products_.packed) {
+    if (!products_.packed && !in_place_) {
       if (in_space_ != one.b)
         pack_b(loops_, team_, reinterpret_cast<const std::byte*>(one.b), one.k, one.n, products_.b_row_stride,
                products_.b_col_stride, space_);
       in_space_ = one.b;
       one.b = space_;
     }
-    gemm(loops_, team_, one);
+    multiply(loops_, team_, products_, one, in_place_ && !products_.packed);
   }
 
  private:
@@ -175,6 +183,54 @@ class BatchRun {
   bool in_place_;
   const float* in_space_ = nullptr;  ///< What space_ has packed.
 };
+
+/// Whether all products are cut at once: too few to be a thread's each, and little work, between the parts of which
+/// threads would wait for each other as often as there are products.
+bool cuts_all(const simd::Loops& loops, const BatchGemm& products, int threads) {
+  constexpr int64_t kPackedFloats = 1 << 20;  // of all products together
+  const int64_t batch = products.batch();
+  if (batch < 2 || batch >= 2 * std::min(threads, usable_threads())) return false;
+  if (products.one.codes || has_one_column(products)) return false;
+  return products.packed || reads_b_in_place(loops, products) ||
+         workspace_floats(loops, products) <= kPackedFloats / batch;
+}
+
+/// The rows and columns of a product that are a part's.
+Gemm piece_of(Gemm one, const Columns& columns, bool in_place, const Parts::Range& range) {
+  const int64_t row = range.tile_begin * columns.shape.rows, column = range.panel_begin * columns.shape.columns;
+  one.m = std::min(one.m, range.tile_end * columns.shape.rows) - row;
+  one.n = std::min(one.n, range.panel_end * columns.shape.columns) - column;
+  one.a += row * one.a_row_stride;
+  one.b += in_place ? column : range.panel_begin * columns.panel_stride();
+  one.c += row * one.c_row_stride + column;
+  if (one.end.bias) one.end.bias += column;
+  if (one.end.row_bias) one.end.row_bias += row;
+  if (one.end.residual) one.end.residual += row * one.end.residual_stride + column;
+  return one;
+}
+
+/// `space`: workspace_floats of every b, where they are packed.
+void multiply_all(const simd::Loops& loops, Team& team, const BatchGemm& products, float* space) {
+  const Gemm& any = products.one;
+  const Columns columns = columns_of(loops, any.k, any.n, nullptr);
+  const int64_t batch = products.batch(), reuse = reuse_of(products), floats = workspace_floats(loops, products);
+  const bool in_place = !products.packed && reads_b_in_place(loops, products), packs = !products.packed && !in_place;
+  if (packs)
+    team.run(batch / reuse * columns.panels(), [&](int64_t i) {
+      const int64_t product = i / columns.panels();
+      pack_panel_of(loops, columns, reinterpret_cast<const std::byte*>(product_of(products, product * reuse).b),
+                    i % columns.panels(), products.b_row_stride, products.b_col_stride, space + product * floats);
+    });
+  const int64_t tiles = ceil_div(any.m, columns.shape.rows);
+  const Parts parts(tiles, columns.panels(), any.n >= any.m,
+                    parts_of_work(team, any.m * any.n * any.k, ceil_div(4 * team.size(), batch)));
+  team.run(batch * parts.count(), [&](int64_t i) {
+    Team alone;
+    Gemm one = product_of(products, i / parts.count());
+    if (packs) one.b = space + i / parts.count() / reuse * floats;
+    multiply(loops, alone, products, piece_of(one, columns, in_place, parts.range(i % parts.count())), in_place);
+  });
+}
 
 }  // namespace
 
@@ -191,10 +247,8 @@ int64_t packed_floats(const simd::Loops& loops, int64_t k, int64_t n) {
 void pack_b(const simd::Loops& loops, Team& team, const std::byte* b, int64_t k, int64_t n, int64_t row_stride,
             int64_t col_stride, float* packed) {
   const Columns columns = columns_of(loops, k, n, packed);
-  team.run(columns.panels(), [&](int64_t panel) {
-    pack_panel(loops, b + panel * columns.shape.columns * col_stride * 4, k, columns.columns(panel),
-               columns.width(panel), row_stride, col_stride, packed + panel * columns.panel_stride());
-  });
+  team.run(columns.panels(),
+           [&](int64_t panel) { pack_panel_of(loops, columns, b, panel, row_stride, col_stride, packed); });
 }
 
 void gemm(const simd::Loops& loops, Team& team, const Gemm& product) {
@@ -206,12 +260,15 @@ void gemm(const simd::Loops& loops, Team& team, const Gemm& product) {
 
 int64_t gemm_batch_workspace(const simd::Loops& loops, const BatchGemm& products, int threads) {
   if (products.packed || has_one_column(products) || reads_b_in_place(loops, products)) return 0;
-  return std::max<int64_t>(1, batch_parts(products, threads)) * workspace_floats(loops, products) * 4;
+  const int64_t at_once =
+      cuts_all(loops, products, threads) ? products.batch() / reuse_of(products) : batch_parts(products, threads);
+  return std::max<int64_t>(1, at_once) * workspace_floats(loops, products) * 4;
 }
 
 void gemm_batch(const simd::Loops& loops, Team& team, const BatchGemm& products, std::byte* workspace) {
   float* const packed = reinterpret_cast<float*>(workspace);
   const int64_t batch = products.batch(), parts = batch_parts(products, team.size());
+  if (cuts_all(loops, products, team.size())) return multiply_all(loops, team, products, packed);
   if (batch < 2 * team.size()) {  // too few to share out: each is cut instead
     BatchRun run(loops, team, products, packed);
     for (int64_t i = 0; i < batch; ++i) run.run(i);

@@ -6,11 +6,12 @@
 #include <cstring>
 
 #include "base/built.h"
+#include "base/checked.h"
 #include "base/interrupt.h"
+#include "base/split.h"
 #include "base/try.h"
 #include "kernels/kernel.h"
 #include "kernels/simd/loops.h"
-#include "kernels/split.h"
 #include "ops/elementwise.h"
 #include "ops/matmul.h"
 #include "ops/product.h"
@@ -76,16 +77,24 @@ class TypedProductKernel : public Kernel {
     return rows;
   }
 
+  /// Cut along the longer side first: what all parts read is then the smaller matrix.
   void multiply(Call& c, const T* a, const T* b, T* z) const {
-    const auto size = [](int64_t n) { return static_cast<size_t>(n); };
-    split(*c.team, product_.m, product_.m * product_.n * (product_.k + 1), 6, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end && !Interrupt::wanted(); i += kRowsAtOnce) {
+    constexpr int64_t kRows = 6, kColumns = 128 / sizeof(T);  // of a tile, at most
+    const int64_t m = product_.m, n = product_.n, work = m * n * (product_.k + 1);
+    const int64_t wanted = parts_for(*c.team, work), of_rows = ceil_div(m, kRows), of_columns = ceil_div(n, kColumns);
+    const int64_t row_parts = std::min(of_rows, n >= m ? ceil_div(wanted, std::max<int64_t>(of_columns, 1)) : wanted);
+    const int64_t column_parts = std::min(of_columns, ceil_div(wanted, std::max<int64_t>(row_parts, 1)));
+    c.team->run(row_parts * column_parts, [&](int64_t part) {
+      const Part rows = part_of(m, row_parts, part / column_parts, kRows);
+      const Part columns = part_of(n, column_parts, part % column_parts, kColumns);
+      const auto size = [](int64_t count) { return static_cast<size_t>(count); };
+      for (int64_t i = rows.begin; i < rows.end && !Interrupt::wanted(); i += kRowsAtOnce) {
         simd::TypedProduct<T> p;
         p.a = a + i * product_.a_steps.row;
         p.a_row = size(product_.a_steps.row), p.a_column = size(product_.a_steps.column);
-        p.b = b, p.b_row = size(is_transposed(product_) ? product_.n : product_.b_steps.row);
-        p.z = z + i * product_.n, p.z_row = size(product_.n);
-        p.m = size(std::min(kRowsAtOnce, end - i)), p.k = size(product_.k), p.n = size(product_.n);
+        p.b = b + columns.begin, p.b_row = size(is_transposed(product_) ? n : product_.b_steps.row);
+        p.z = z + i * n + columns.begin, p.z_row = size(n);
+        p.m = size(std::min(kRowsAtOnce, rows.end - i)), p.k = size(product_.k), p.n = size(columns.size());
         product_of(loops_)(p);
       }
     });

@@ -163,19 +163,21 @@ int Columns::width(int64_t panel) const { return (columns(panel) + shape.lanes -
 
 int64_t Columns::floats() const { return k * ((n + shape.lanes - 1) / shape.lanes * shape.lanes); }
 
+int64_t parts_of_work(const Team& team, int64_t work, int64_t most) {
+  return team.size() == 1 ? 1 : whole_rounds(team, std::clamp<int64_t>(work / kWorkOfPart, 1, most));
+}
+
 Parts::Parts(const Team& team, int64_t tiles, int64_t panels, int64_t rows, int64_t columns, int64_t depth,
              int64_t of_thread)
+    : Parts(tiles, panels, columns >= rows,
+            parts_of_work(team, rows * columns * std::max<int64_t>(depth, 1), of_thread * team.size())) {}
+
+Parts::Parts(int64_t tiles, int64_t panels, bool panels_first, int64_t wanted)
     : tiles_(tiles), panels_(panels), tile_parts_(1), panel_parts_(1) {
-  if (team.size() == 1) return;
-  const int64_t work = rows * columns * std::max<int64_t>(depth, 1);
-  const int64_t wanted = std::clamp<int64_t>(work / kWorkOfPart, 1, of_thread * team.size());
-  if (columns >= rows) {
-    panel_parts_ = std::min(panels, wanted);
-    tile_parts_ = std::min(tiles, ceil_div(wanted, panel_parts_));
-  } else {
-    tile_parts_ = std::min(tiles, wanted);
-    panel_parts_ = std::min(panels, ceil_div(wanted, tile_parts_));
-  }
+  int64_t& first = panels_first ? panel_parts_ : tile_parts_;
+  int64_t& second = panels_first ? tile_parts_ : panel_parts_;
+  first = std::min(panels_first ? panels : tiles, wanted);
+  second = std::min(panels_first ? tiles : panels, ceil_div(wanted, std::max<int64_t>(first, 1)));
 }
 
 Parts::Range Parts::range(int64_t part) const {

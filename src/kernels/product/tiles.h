@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "base/checked.h"
+#include "base/split.h"
 #include "base/threads.h"
 #include "kernels/simd/loops.h"
-#include "kernels/split.h"
 
 namespace nnex::kernels {
 
@@ -125,12 +125,17 @@ inline bool ends_in_tile(const Unary& f) {
 /// The epilogue of a tile whose first row and column these are, less an activation that follows it.
 simd::TileEnd tile_end(const Epilogue& end, int64_t row, int64_t column);
 
+/// Parts that pay for so many multiply-adds on this team, at most that many.
+int64_t parts_of_work(const Team& team, int64_t work, int64_t most);
+
 /// How tiles and panels are shared out: parts of about the same work, few when there is little. The longer side is cut
 /// first: what all parts read is then the smaller operand.
 class Parts {
  public:
   Parts(const Team& team, int64_t tiles, int64_t panels, int64_t rows, int64_t columns, int64_t depth,
         int64_t of_thread = 4);
+  /// As many as wanted, where tiles and panels allow.
+  Parts(int64_t tiles, int64_t panels, bool panels_first, int64_t wanted);
   int64_t count() const { return tile_parts_ * panel_parts_; }
   struct Range {
     int64_t tile_begin, tile_end, panel_begin, panel_end;

@@ -7,11 +7,11 @@
 #include <cmath>
 #include <utility>
 
+#include "base/split.h"
 #include "kernels/convert/convert.h"
 #include "kernels/kernel.h"
 #include "kernels/moves/axes.h"
 #include "kernels/reduce/reduce.h"
-#include "kernels/split.h"
 
 namespace nnex::kernels {
 namespace {

@@ -5,13 +5,13 @@
 #include <limits>
 #include <numeric>
 
+#include "base/split.h"
 #include "kernels/conv/int8.h"
 #include "kernels/convert/convert.h"
 #include "kernels/fused.h"
 #include "kernels/product/batch_i8.h"
 #include "kernels/product/epilogue.h"
 #include "kernels/product/gemm_i8.h"
-#include "kernels/split.h"
 #include "ops/matmul.h"
 #include "ops/window.h"
 

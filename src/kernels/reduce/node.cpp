@@ -7,11 +7,11 @@
 
 #include "base/built.h"
 #include "base/checked.h"
+#include "base/split.h"
 #include "kernels/convert/convert.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/kernel.h"
 #include "kernels/moves/axes.h"
-#include "kernels/split.h"
 #include "ops/reduce.h"
 #include "ops/reduction.h"
 #include "ops/softmax.h"

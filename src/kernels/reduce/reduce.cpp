@@ -4,8 +4,8 @@
 #include <cmath>
 #include <type_traits>
 
+#include "base/split.h"
 #include "base/try.h"
-#include "kernels/split.h"
 
 namespace nnex::kernels {
 namespace {

@@ -9,10 +9,10 @@
 #include <optional>
 
 #include "base/checked.h"
+#include "base/split.h"
 #include "kernels/convert/convert.h"
 #include "kernels/kernel.h"
 #include "kernels/lift.h"
-#include "kernels/split.h"
 #include "ops/resize.h"
 
 namespace nnex::kernels {

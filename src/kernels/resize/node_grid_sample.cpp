@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "base/split.h"
 #include "kernels/kernel.h"
 #include "kernels/simd/loops.h"
-#include "kernels/split.h"
 #include "tensor/convert.h"
 
 namespace nnex::kernels {

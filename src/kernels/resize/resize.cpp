@@ -2,8 +2,8 @@
 
 #include <cstring>
 
+#include "base/split.h"
 #include "base/try.h"
-#include "kernels/split.h"
 
 namespace nnex::kernels {
 namespace {

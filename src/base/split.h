@@ -7,7 +7,7 @@
 
 #include "base/threads.h"
 
-namespace nnex::kernels {
+namespace nnex {
 
 struct Part {
   int64_t begin = 0, end = 0;
@@ -25,12 +25,17 @@ inline Part part_of(int64_t count, int64_t parts, int64_t part, int64_t multiple
   return {edge(part), edge(part + 1)};
 }
 
+/// At most so many parts: with one or two for a thread, none waits for another's last.
+inline int64_t whole_rounds(const Team& team, int64_t parts) {
+  return parts <= team.size() ? parts : parts / team.size() * team.size();
+}
+
 /// How many parts pay for work that moves `bytes` (or costs as much): waking a worker takes about as long as moving 128
 /// KiB. Up to four for each thread, so that a thread that comes late leaves its share to the others.
 inline int64_t parts_for(const Team& team, int64_t bytes) {
   constexpr int64_t kPartBytes = 32 * 1024, kMinBytes = 128 * 1024;
   if (team.size() == 1 || bytes < kMinBytes) return 1;
-  return std::min<int64_t>(bytes / kPartBytes, int64_t{4} * team.size());
+  return whole_rounds(team, std::min<int64_t>(bytes / kPartBytes, int64_t{4} * team.size()));
 }
 
 /// Calls work(begin, end) for the parts of [0, count), on the team when `bytes` in all pay for it.
@@ -49,4 +54,4 @@ void split(Team& team, int64_t count, int64_t bytes, int64_t multiple, F work) {
   });
 }
 
-}  // namespace nnex::kernels
+}  // namespace nnex
