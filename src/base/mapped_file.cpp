@@ -141,6 +141,7 @@ SeenFile seen(std::string path, const struct stat& about) {
   file.path = std::move(path);
   file.bytes = static_cast<uint64_t>(about.st_size);
   file.modified = about.st_mtim.tv_sec * kSecond + about.st_mtim.tv_nsec;
+  file.changed = about.st_ctim.tv_sec * kSecond + about.st_ctim.tv_nsec;
   file.inode = about.st_ino;
   timespec now = {};
   ::clock_gettime(CLOCK_REALTIME, &now);

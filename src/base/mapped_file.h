@@ -65,12 +65,14 @@ struct SeenFile {
   std::string path;  ///< Without links.
   uint64_t bytes = 0;
   int64_t modified = 0;  ///< Nanoseconds since 1970.
+  int64_t changed = 0;   ///< The same of the file system's own note, which archives and programs cannot set back.
   uint64_t inode = 0;
   /// It was modified so short a time before that somebody may do it again and nothing of this tells.
   bool fresh = false;
 
   bool same(const SeenFile& other) const {
-    return path == other.path && bytes == other.bytes && modified == other.modified && inode == other.inode;
+    return path == other.path && bytes == other.bytes && modified == other.modified && changed == other.changed &&
+           inode == other.inode;
   }
 };
 /// Nothing where no regular file is there.

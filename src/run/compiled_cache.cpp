@@ -105,6 +105,7 @@ Status write_sources(const CacheSources& sources, ByteWriter& to) {
     to.text(file.path);
     to.number(file.bytes);
     to.number(file.modified);
+    to.number(file.changed);
     to.number(file.inode);
     write_hash(hash, to);
   }
@@ -116,11 +117,12 @@ Status write_sources(const CacheSources& sources, ByteWriter& to) {
 /// Whether the sources are still what they were: as the file system tells, or where that differs (a copy, a file that
 /// was touched) by content.
 Status check_sources(ByteReader& from) {
-  for (size_t n = from.count(4 + 8 * 3 + 16); n > 0; --n) {
+  for (size_t n = from.count(4 + 8 * 4 + 16); n > 0; --n) {
     SeenFile file;
     file.path = from.text();
     file.bytes = from.number<uint64_t>();
     file.modified = from.number<int64_t>();
+    file.changed = from.number<int64_t>();
     file.inode = from.number<uint64_t>();
     const ContentHash hash = read_hash(from);
     if (!from.ok()) break;

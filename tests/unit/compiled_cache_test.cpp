@@ -173,6 +173,21 @@ TEST_F(CompiledCache, WhatChangedIsReadAgain) {
   EXPECT_NE(answer(path, options()).why, "");  // what is not there is not found
 }
 
+/// As a release is unpacked over the last one by an archive that sets every file to one time.
+TEST_F(CompiledCache, WhatChangedWithItsTimeSetBackIsReadAgain) {
+  const std::string path = network(3), other = content(path);
+  network();
+  const auto modified = fs::last_write_time(path);
+  ASSERT_EQ(answer(path, options()).after, CacheUse::written);
+  ASSERT_EQ(answer(path, options()).before, CacheUse::found);
+  ASSERT_EQ(other.size(), fs::file_size(path));
+  write(path, other);
+  fs::last_write_time(path, modified);
+  const Loaded changed = answer(path, options());
+  EXPECT_EQ(changed.before, CacheUse::due);
+  EXPECT_EQ(changed.bytes, answer(path, {}).bytes);
+}
+
 TEST_F(CompiledCache, WhatWasJustWrittenIsNotKept) {
   const std::string path = network();
   fs::last_write_time(path, fs::file_time_type::clock::now());
