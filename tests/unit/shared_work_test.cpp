@@ -91,11 +91,22 @@ INSTANTIATE_TEST_SUITE_P(
              "graph g(x: f32[3,100,192], c: f32[3,100,16], s: f32[3,100,16]) -> (y) { y = rotary_embedding(x, c, s, "
              "heads = "
              "6, interleaved = true); }"},
+        Case{"lstm_of_a_batch",
+             "graph g(x: f32[5,40,32]) -> (y) { k = range(f32[](0), f32[](8192), f32[](1)); s = sin(k); w = reshape(s, "
+             "i64[3](1, 256, 32)); k2 = range(f32[](0), f32[](16384), f32[](1)); s2 = cos(k2); r = reshape(s2, "
+             "i64[3](1, "
+             "256, 64)); y = lstm(x, w, r); }"},
+        Case{"gru_of_a_batch",
+             "graph g(x: f32[5,48,32]) -> (y) { k = range(f32[](0), f32[](6144), f32[](1)); s = sin(k); w = reshape(s, "
+             "i64[3](1, 192, 32)); k2 = range(f32[](0), f32[](12288), f32[](1)); s2 = cos(k2); r = reshape(s2, "
+             "i64[3](1, "
+             "192, 64)); y = gru(x, w, r); }"},
         Case{"to_channels_first", "graph g(x: f32[1,3001,5]) -> (y) { y = transpose(x, axes = [0, 2, 1]); }"},
         Case{"transpose_of_bytes_that_do_not_fill_lines",
              "graph g(x: f32[2,1999,67]) -> (y) { y = transpose(x, axes = [0, 2, 1]); }"},
         Case{"max_pool_of_one_line",
-             "graph g(x: f32[1,70,3001]) -> (y, i) { y, i = max_pool(x, size = [1, 1, 4], stride = [1, 1, 3], padding = [(0, 0), (0, 0), (2, 1)]); "
+             "graph g(x: f32[1,70,3001]) -> (y, i) { y, i = max_pool(x, size = [1, 1, 4], stride = [1, 1, 3], padding "
+             "= [(0, 0), (0, 0), (2, 1)]); "
              "}"},
         Case{"product_of_one_row_of_doubles", "graph g(x: f64[1,300], w: f64[300,500]) -> (y) { y = matmul(x, w); }"},
         Case{"product_of_doubles", "graph g(x: f64[37,300], w: f64[300,501]) -> (y) { y = matmul(x, w); }"},

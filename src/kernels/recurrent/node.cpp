@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/split.h"
 #include "kernels/kernel.h"
 #include "kernels/product/gemm.h"
 #include "ops/recurrent.h"
@@ -105,6 +106,15 @@ class RecurrentKernel : public Kernel {
     gemm(loops_, *c.team, g);
   }
 
+  /// Calls step(b) for every row of the batch, whose gates and functions are worth threads where there are many.
+  template <class Step>
+  void each_row(Call& c, Step step) const {
+    constexpr int64_t kCost = 64;  // bytes moved in the time that one state takes
+    split(*c.team, s_.batch, s_.state() * kCost, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b) step(b);
+    });
+  }
+
   void rnn_step(Call& c, const OneDirection& w, const float* gates, Memory& m) const {
     const auto n = static_cast<size_t>(s_.state());
     recurrent(c, m.h, floats(w.r), s_.hidden, gates, nullptr, m.sums, s_.clip > 0 ? Unary{} : s_.activation);
@@ -117,7 +127,7 @@ class RecurrentKernel : public Kernel {
   void lstm_step(Call& c, int64_t d, const OneDirection& w, const float* gates, Memory& m) const {
     recurrent(c, m.h, floats(w.r), s_.columns(), gates, nullptr, m.sums);
     const float* p = c.has(7) ? c.in<float>(7).data() + d * 3 * s_.hidden : nullptr;
-    for (int64_t b = 0; b < s_.batch; ++b) {
+    each_row(c, [&](int64_t b) {
       const float* z = m.sums + b * s_.columns();
       simd::LstmRow row;
       row.z_input = z, row.z_output = z + s_.hidden, row.z_forget = z + 2 * s_.hidden, row.z_cell = z + 3 * s_.hidden;
@@ -126,7 +136,7 @@ class RecurrentKernel : public Kernel {
       row.h = m.h + b * s_.hidden;
       row.clip = s_.clip, row.couples = s_.couples;
       loops_.lstm_f32(row, static_cast<size_t>(s_.hidden));
-    }
+    });
   }
 
   void gru_step(Call& c, const OneDirection& w, const float* gates, Memory& m) const {
@@ -141,7 +151,7 @@ class RecurrentKernel : public Kernel {
     }
     recurrent(c, h, floats(w.r_third), s_.hidden, s_.reset_after ? nullptr : gates + 2 * s_.hidden,
               s_.reset_after ? floats(w.bias) + s_.columns() : nullptr, m.third);
-    for (int64_t b = 0; b < s_.batch; ++b) {
+    each_row(c, [&](int64_t b) {
       simd::GruRow row;
       row.z_update = m.sums + b * 2 * s_.hidden, row.z_reset = row.z_update + s_.hidden;
       const float* third = m.third + b * s_.hidden;
@@ -150,7 +160,7 @@ class RecurrentKernel : public Kernel {
       row.h_before = row.h = m.h + b * s_.hidden;
       row.clip = s_.clip;
       loops_.gru_f32(row, n);
-    }
+    });
   }
 
   const simd::Loops& loops_;
