@@ -153,6 +153,7 @@ TEST(SimdTranspose, OtherElements) {
   test::for_each_table([&](const simd::Loops& table) {
     expect_transposed<uint8_t>(table.transpose_u8);
     expect_transposed<uint16_t>(table.transpose_u16);
+    expect_transposed<uint64_t>(table.transpose_u64);
   });
 }
 

@@ -70,7 +70,7 @@ void transpose_2d(const simd::Loops& loops, int bytes, const char* x, int64_t x_
     case 4:
       return by(loops.transpose_u32, uint32_t());
     default:
-      return transpose_plain<8>(x, x_step, y, y_step, rows, columns);
+      return by(loops.transpose_u64, uint64_t());
   }
 }
 

@@ -11,15 +11,15 @@ namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET != HWY_SCALAR
-/// The vector whose 16-byte block b holds 4 elements from row 4 b on.
-HWY_INLINE hn::Vec<hn::Full128<uint32_t>> load_blocks(hn::Full128<uint32_t> d, const uint32_t* x, size_t stride) {
-  (void)stride;
-  return hn::LoadU(d, x);
-}
-template <class D>
-HWY_INLINE hn::Vec<D> load_blocks(D d, const uint32_t* x, size_t stride) {
-  const hn::Half<D> half;
-  return hn::Combine(d, load_blocks(half, x + stride * hn::Lanes(half), stride), load_blocks(half, x, stride));
+/// The vector whose 16-byte block b holds as many elements as fit, of row b * (so many rows) on.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const T* x, size_t stride) {
+  if constexpr (hn::MaxLanes(D()) * sizeof(T) <= 16) {
+    return hn::LoadU(d, x);
+  } else {
+    const hn::Half<D> half;
+    return hn::Combine(d, load_blocks(half, x + stride * hn::Lanes(half), stride), load_blocks(half, x, stride));
+  }
 }
 
 /// Lanes(d) rows of 4 elements become 4 rows of Lanes(d).
@@ -37,9 +37,17 @@ HWY_INLINE void transpose_block(D d, const uint32_t* x, size_t x_stride, uint32_
   hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d64, high01, high23)), d, y + 2 * y_stride);
   hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, high01, high23)), d, y + 3 * y_stride);
 }
+/// Lanes(d) rows of 2 elements become 2 rows of Lanes(d).
+template <class D>
+HWY_INLINE void transpose_block(D d, const uint64_t* x, size_t x_stride, uint64_t* y, size_t y_stride) {
+  const auto r0 = load_blocks(d, x, x_stride), r1 = load_blocks(d, x + x_stride, x_stride);
+  hn::StoreU(hn::InterleaveLower(d, r0, r1), d, y);
+  hn::StoreU(hn::InterleaveUpper(d, r0, r1), d, y + y_stride);
+}
 #endif
 
-void transpose_u32(const uint32_t* x, size_t x_stride, uint32_t* y, size_t y_stride, size_t rows, size_t columns) {
+template <class T>
+HWY_INLINE void transpose(const T* x, size_t x_stride, T* y, size_t y_stride, size_t rows, size_t columns) {
   const auto plain = [&](size_t r0, size_t r1, size_t c0, size_t c1) {
     for (size_t c = c0; c < c1; ++c)
       for (size_t r = r0; r < r1; ++r) y[c * y_stride + r] = x[r * x_stride + c];
@@ -47,8 +55,9 @@ void transpose_u32(const uint32_t* x, size_t x_stride, uint32_t* y, size_t y_str
 #if HWY_TARGET == HWY_SCALAR
   plain(0, rows, 0, columns);
 #else
-  const hn::ScalableTag<uint32_t> d;
-  const hn::Full128<uint32_t> d4;
+  constexpr size_t kOfBlock = 16 / sizeof(T);  // rows and columns of 16 bytes
+  const hn::ScalableTag<T> d;
+  const hn::Full128<T> d_block;
   const size_t lanes = hn::Lanes(d);
   if (rows == 3 && y_stride == 3) {  // planes of three to pixels of three
     size_t c = 0;
@@ -91,35 +100,43 @@ void transpose_u32(const uint32_t* x, size_t x_stride, uint32_t* y, size_t y_str
   if (rows == 4 && y_stride == 4 && columns >= lanes) {
     for (size_t c = 0; c < columns; c += lanes) {
       const size_t at = c + lanes <= columns ? c : columns - lanes;  // the last two may overlap
-      const uint32_t* from = x + at;
+      const T* from = x + at;
       hn::StoreInterleaved4(hn::LoadU(d, from), hn::LoadU(d, from + x_stride), hn::LoadU(d, from + 2 * x_stride),
                             hn::LoadU(d, from + 3 * x_stride), d, y + 4 * at);
     }
     return;
   }
-  const size_t whole = columns / 4 * 4;
+  const size_t whole = columns / kOfBlock * kOfBlock;
   // As many rows at once as fill a line of the cache: where rows of y are a multiple of some KiB apart, few of its
   // lines fit into the cache, and a part of one would leave it before the next comes.
-  constexpr size_t kColumns = 64, kFilling = hn::MaxLanes(d) < 16 ? 16 / hn::MaxLanes(d) : 1;
+  constexpr size_t kLine = 64 / sizeof(T), kColumns = 4 * kLine;
+  constexpr size_t kFilling = hn::MaxLanes(d) < kLine ? kLine / hn::MaxLanes(d) : 1;
   for (size_t c0 = 0; c0 < whole; c0 += kColumns) {
     const size_t c1 = c0 + kColumns < whole ? c0 + kColumns : whole;
     size_t r = 0;
     for (; r + kFilling * lanes <= rows; r += kFilling * lanes)
-      for (size_t c = c0; c < c1; c += 4) {
+      for (size_t c = c0; c < c1; c += kOfBlock) {
         HWY_UNROLL(4)
         for (size_t k = 0; k < kFilling; ++k)
           transpose_block(d, x + (r + k * lanes) * x_stride + c, x_stride, y + c * y_stride + r + k * lanes, y_stride);
       }
     for (; kFilling > 1 && r + lanes <= rows; r += lanes)
-      for (size_t c = c0; c < c1; c += 4)
+      for (size_t c = c0; c < c1; c += kOfBlock)
         transpose_block(d, x + r * x_stride + c, x_stride, y + c * y_stride + r, y_stride);
-    for (; r + 4 <= rows; r += 4)
-      for (size_t c = c0; c < c1; c += 4)
-        transpose_block(d4, x + r * x_stride + c, x_stride, y + c * y_stride + r, y_stride);
+    for (; r + kOfBlock <= rows; r += kOfBlock)
+      for (size_t c = c0; c < c1; c += kOfBlock)
+        transpose_block(d_block, x + r * x_stride + c, x_stride, y + c * y_stride + r, y_stride);
     plain(r, rows, c0, c1);
   }
   plain(0, rows, whole, columns);
 #endif
+}
+
+void transpose_u32(const uint32_t* x, size_t x_stride, uint32_t* y, size_t y_stride, size_t rows, size_t columns) {
+  transpose(x, x_stride, y, y_stride, rows, columns);
+}
+void transpose_u64(const uint64_t* x, size_t x_stride, uint64_t* y, size_t y_stride, size_t rows, size_t columns) {
+  transpose(x, x_stride, y, y_stride, rows, columns);
 }
 
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE
@@ -128,5 +145,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace nnex::kernels::simd {
 NNEX_SIMD_BUILDS(transpose_u32);
+NNEX_SIMD_BUILDS(transpose_u64);
 }  // namespace nnex::kernels::simd
 #endif
