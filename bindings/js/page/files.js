@@ -43,10 +43,18 @@ async function bytesOf(path, file) {
     throw new Error(`'${path}' cannot be read by this browser; needed a file that is still there as it was chosen, may be read, and fits into memory`);
   }
 }
-/** What nnex reads: one file's bytes, or those of several by their paths. */
-export async function sourceOf({ name, files }) {
+/** The files of some that are models by themselves; others belong to one. */
+export const modelsIn = (paths) => paths.filter((path) => /\.(?:onnx|onnxtxt|webnn|tar|tgz|tar\.gz|symbol)$|(?:^|\/)(?:graph\.nnef|symbol)$/i.test(path));
+
+/** What was given: {name, files, models}, files by their paths, and those that are models by themselves. */
+export async function filesOf({ name, files }) {
   const all = relative(await files().catch(() => { throw new Error(`'${name}' cannot be read by this browser; needed files that are still there and may be read`); }));
   if (all.length === 0) throw new Error(`'${name}' has no files; needed those of a model`);
-  const read = await Promise.all(all.map(async ([path, file]) => [path, await bytesOf(path, file)]));
+  return { name, files: all, models: modelsIn(all.map(([path]) => path)) };
+}
+/** What nnex reads: one file's bytes, or those of several by their paths, of models `which` alone. */
+export async function sourceOf({ name, files, models }, which = models[0]) {
+  const wanted = files.filter(([path]) => path === which || !models.includes(path));
+  const read = await Promise.all(wanted.map(async ([path, file]) => [path, await bytesOf(path, file)]));
   return read.length === 1 ? { source: read[0][1], options: { name: read[0][0] } } : { source: new Map(read), options: { name } };
 }

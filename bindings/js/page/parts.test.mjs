@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { arrange, kMostNodes } from './draw.js';
 import { chosen, relative } from './files.js';
-import { extents, numbers, picture, sample, sound } from './media.js';
+import { picture, sample, sound } from './media.js';
+import { extents, numbers } from './typed.js';
 import { distance, fromBits, largest, reader, room, said, toBits } from './values.js';
 
 test('floats of 16 bits: every one of them there and back', () => {

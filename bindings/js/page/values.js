@@ -33,6 +33,15 @@ export function toBits(number, type) {
 /** The number of the type that is nearest, infinite beyond the largest. */
 export const nearest = (number, type) => (type in kFractions ? fromBits(toBits(number, type), type) : type === 'float32' ? Math.fround(number) : number);
 
+/** Where an element stands, axis by axis. */
+export function coordinates(place, dims) {
+  const made = [];
+  for (let axis = dims.length - 1, rest = place; axis >= 0; --axis) {
+    made.unshift(rest % dims[axis]);
+    rest = Math.floor(rest / dims[axis]);
+  }
+  return made;
+}
 export const count = (dims) => dims.reduce((product, extent) => product * extent, 1);
 export const bytes = (n) => (n < 1024 ? `${n} bytes` : n < 2 ** 20 ? `${(n / 1024).toFixed(1)} KiB`
   : n < 2 ** 30 ? `${(n / 2 ** 20).toFixed(1)} MiB` : `${(n / 2 ** 30).toFixed(1)} GiB`);

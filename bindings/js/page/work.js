@@ -1,0 +1,96 @@
+// What takes its time: one thing is done at a time, is shown and stopped where it was asked for, and says there what went wrong.
+import { $ } from './dom.js';
+
+let task; // what is being done: {text, abort}
+let place; // behind this stand its progress and its error
+let before; // what had the focus when work began: Stop, which goes with it, gives the focus back
+
+/** Empties an element; a focus inside of it goes to `heir`. */
+export function vacate(element, heir) {
+  if (element.contains(document.activeElement)) heir.focus();
+  element.replaceChildren();
+}
+
+/**
+ * Does something that takes its time: `work` is given a signal that it was stopped, and gives what shows its result. Stopped work shows nothing. `at`: what asked
+ * for it; `clears`: what an earlier one has left there, which is nobody's answer any more.
+ */
+export async function working(text, work, { at = $('status'), clears } = {}) {
+  if (task) {
+    $('status').textContent = `${task.text} Still at it: Stop ends it`;
+    return;
+  }
+  const mine = (task = Object.assign(new AbortController(), { text })), { signal } = mine;
+  settle(at); // may stand in what is cleared
+  if (clears) vacate(clears, at);
+  busy(true);
+  $('status').textContent = text;
+  try {
+    const stopped = new Promise((_, reject) => { signal.addEventListener('abort', () => reject(signal.reason)); });
+    const show = await Promise.race([work(signal), stopped]);
+    if (task === mine) show();
+  } catch (error) {
+    if (task === mine) fail(error);
+  } finally {
+    if (task === mine) {
+      task = undefined;
+      busy(false);
+    }
+  }
+}
+/** Whether there was something to stop. */
+export function endWork() {
+  if (!task) return false;
+  task.abort();
+  task = undefined;
+  busy(false);
+  $('status').textContent = 'Stopped';
+  return true;
+}
+
+/** What is said stands behind an element from now on; nothing is wrong yet. */
+function settle(at) {
+  place = at;
+  place.after($('working'), $('error'));
+  $('error').hidden = true;
+  $('error').textContent = '';
+  for (const field of document.querySelectorAll('[aria-invalid]')) {
+    field.removeAttribute('aria-invalid');
+    describe(field, (ids) => ids.filter((id) => id !== 'error'));
+  }
+}
+function describe(field, change) {
+  const ids = change((field.getAttribute('aria-describedby') ?? '').split(' ').filter(Boolean));
+  if (ids.length) field.setAttribute('aria-describedby', ids.join(' '));
+  else field.removeAttribute('aria-describedby');
+}
+
+function busy(on) {
+  const held = !on && $('working').contains(document.activeElement);
+  if (on) before = document.activeElement;
+  $('working').hidden = $('progress').hidden = !on;
+  $('model').setAttribute('aria-busy', on);
+  for (const button of document.querySelectorAll('#model button.act:not(#stop)'))
+    if (on) button.setAttribute('aria-disabled', 'true');
+    else button.removeAttribute('aria-disabled');
+  if (on && place !== $('status')) $('working').scrollIntoView({ block: 'nearest' });
+  if (held) (before?.checkVisibility?.() ? before : $('files')).focus();
+}
+
+/** An error says `field` where one has what is wrong: it stands behind that, which gets the focus. */
+function fail(error) {
+  const box = $('error'), field = error.field?.checkVisibility?.() ? error.field : undefined;
+  $('status').textContent = '';
+  (field?.closest('.field') ?? place).after(box);
+  box.textContent = typeof error.code === 'string' ? `${error.code}: ${error.message}` : error.message;
+  box.hidden = false;
+  if (field) {
+    field.setAttribute('aria-invalid', 'true');
+    describe(field, (ids) => [...ids, 'error']);
+    field.focus();
+  }
+  box.scrollIntoView({ block: 'nearest' });
+}
+
+/** The panels are filled anew: what stands in them comes out first. */
+export const goHome = () => settle($('status'));
