@@ -1,7 +1,8 @@
-// A network as an SVG of layers: every node stands below what it reads; edges are curves.
+// A network as an SVG of layers: every node stands below what it reads. Edges are curves between rows, and pass a row where they have a place of their own in it, so
+// that none runs behind a box.
 
-const kWidth = 168, kHeight = 44, kGapX = 24, kGapY = 44, kMargin = 20;
-/** Larger networks are drawn as far as this. */
+const kWidth = 168, kHeight = 44, kLane = 16, kGapX = 24, kGapY = 44, kMargin = 20;
+/** So many nodes are drawn at a time. */
 export const kMostNodes = 600;
 
 const svg = (name, attributes, ...children) => {
@@ -10,77 +11,134 @@ const svg = (name, attributes, ...children) => {
   made.append(...children);
   return made;
 };
-const short = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
-/** Boxes: {title, small, about, reads: [values], makes: [values], end}. */
-function boxesOf({ inputs, outputs, nodes }) {
-  const named = ({ name, type }) => ({ title: name || 'value', small: type ?? '', about: `${name}: ${type}` });
+/**
+ * The boxes of the nodes from a place on: {title, small, about, reads: [values], makes: [values], end, node, place}. What comes from before, and what is read behind, stands
+ * for itself.
+ */
+function boxesOf({ inputs, outputs, nodes }, first) {
   const live = (values) => values.filter(({ id, constant }) => id >= 0 && !constant).map(({ id }) => id);
-  const shown = nodes.slice(0, kMostNodes).map((node) => {
-    const made = node.outputs.find(({ id }) => id >= 0);
-    const inputs = [...node.inputs, ...(node.captures ?? [])]; // captures: what its blocks read from outside of them
+  const end = (kind, { id, name, type }) => ({ title: name || 'value', small: type ?? '', about: `${kind} ${name || 'value'}: ${type ?? 'of no known type'}`, end: true,
+    reads: kind === 'output' ? [id] : [], makes: kind === 'output' ? [] : [id] });
+  const window = nodes.slice(first, first + kMostNodes);
+  const shown = window.map((node, i) => {
+    const made = node.outputs.find(({ id }) => id >= 0), inputs = [...node.inputs, ...(node.captures ?? [])]; // captures: what its blocks read from outside of them
     const weights = inputs.filter(({ constant }) => constant).map(({ type }) => type);
     return {
-      title: node.op, small: made?.type ?? '', reads: [...new Set(live(inputs))], makes: live(node.outputs),
-      about: [node.op, node.location, made?.type && `gives ${made.type}`, weights.length && `weights ${weights.join(', ')}`].filter(Boolean).join('; '),
+      title: node.op, small: node.blocks ? `${node.blocks} block${node.blocks === 1 ? '' : 's'} inside` : made?.type ?? '', reads: [...new Set(live(inputs))], makes: live(node.outputs),
+      about: [node.op, node.location, node.blocks && `${node.blocks} blocks inside, not drawn`, made?.type && `gives ${made.type}`, weights.length && `weights ${weights.join(', ')}`].filter(Boolean).join('; '),
+      node, place: first + i,
     };
   });
-  // The outputs of nodes that are left out would stand alone.
-  const absent = new Set(nodes.slice(kMostNodes).flatMap((node) => live(node.outputs)));
+  const made = new Set(shown.flatMap(({ makes }) => makes)), read = new Set(shown.flatMap(({ reads }) => reads)), given = new Set(inputs.map(({ id }) => id));
+  const before = new Map(nodes.slice(0, first).flatMap((node) => node.outputs).filter(({ id }) => read.has(id)).map((value) => [value.id, value]));
   return [
-    ...inputs.map((input) => ({ ...named(input), about: `input ${named(input).about}`, reads: [], makes: [input.id], end: true })),
+    ...inputs.filter(({ id }) => first === 0 || read.has(id)).map((value) => end('input', value)),
+    ...[...before.values()].map((value) => end('from before:', value)),
     ...shown,
-    ...outputs.filter(({ id }) => !absent.has(id)).map((output) => ({ ...named(output), about: `output ${named(output).about}`, reads: [output.id], makes: [], end: true })),
+    ...outputs.filter(({ id }) => made.has(id) || (given.has(id) && first === 0)).map((value) => end('output', value)),
   ];
 }
 
-/** Gives every box a row below those it reads, and in its row a place near theirs. */
+/** Places in a row that are nearest to what each wishes (least squares), in this order and apart. */
+export function spread(items) {
+  const blocks = []; // items that touch: {items, sum of what their first one would wish, offset of the next}
+  for (const item of items) {
+    blocks.push({ items: [[item, 0]], sum: item.wish, width: 0, last: item });
+    while (blocks.length > 1) {
+      const [a, b] = blocks.slice(-2), apart = (a.last.width + b.items[0][0].width) / 2 + kGapX;
+      if (a.sum / a.items.length + a.width + apart <= b.sum / b.items.length) break;
+      const shift = a.width + apart;
+      for (const [each, offset] of b.items) a.items.push([each, offset + shift]);
+      a.sum += b.sum - shift * b.items.length;
+      a.width = shift + b.width;
+      a.last = b.last;
+      blocks.pop();
+    }
+  }
+  for (const { items: all, sum } of blocks) for (const [item, offset] of all) item.x = sum / all.length + offset;
+}
+
+/** Gives every box a row below those it reads, and in its row a place near theirs. `lanes` of a box: the places where what it makes passes the rows below. */
 function place(boxes) {
-  const makers = new Map();
-  const rows = [];
+  const makers = new Map(), rows = [];
   for (const box of boxes) {
-    box.from = box.reads.map((id) => makers.get(id)).filter(Boolean);
+    Object.assign(box, { from: [], readers: [], lanes: [], width: kWidth });
+    box.from = [...new Set(box.reads.map((id) => makers.get(id)).filter(Boolean))];
     box.row = 1 + Math.max(-1, ...box.from.map(({ row }) => row));
+    for (const from of box.from) from.readers.push(box);
     for (const id of box.makes) makers.set(id, box);
     (rows[box.row] ??= []).push(box);
   }
-  const widest = Math.max(...rows.map((row) => row.length)) * (kWidth + kGapX);
-  for (const row of rows) {
-    for (const box of row) box.wish = box.from.length ? box.from.reduce((sum, { x }) => sum + x, 0) / box.from.length : widest / 2;
-    row.sort((a, b) => a.wish - b.wish);
-    const start = row.reduce((sum, { wish }) => sum + wish, 0) / row.length - ((row.length - 1) * (kWidth + kGapX)) / 2;
-    row.forEach((box, i) => { box.x = row.length === 1 ? box.wish : start + i * (kWidth + kGapX); });
-  }
-  const left = Math.min(...boxes.map(({ x }) => x)) - kWidth / 2 - kMargin;
   for (const box of boxes) {
-    box.x -= left;
-    box.y = kMargin + box.row * (kHeight + kGapY);
+    const last = Math.max(box.row, ...box.readers.map(({ row }) => row));
+    for (let row = box.row + 1; row < last; ++row) {
+      const lane = { width: kLane, row, above: box.lanes.at(-1) ?? box };
+      box.lanes.push(lane);
+      rows[row].push(lane);
+    }
   }
-  return { width: Math.max(...boxes.map(({ x }) => x)) + kWidth / 2 + kMargin, height: kMargin + rows.length * (kHeight + kGapY) };
+  const above = (box) => box.from.map((from) => from.lanes[box.row - from.row - 2] ?? from); // what an edge to the box comes from, in the row above it
+  for (const [number, row] of rows.entries()) {
+    for (const item of row) {
+      const from = item.above ? [item.above] : above(item);
+      item.wish = from.length ? from.reduce((sum, { x }) => sum + x, 0) / from.length : 0;
+    }
+    if (number === 0) row.forEach((item, i) => { item.wish = (i - (row.length - 1) / 2) * (kWidth + kGapX); });
+    row.sort((a, b) => a.wish - b.wish);
+    spread(row);
+  }
+  const all = rows.flat(), left = Math.min(...all.map(({ x, width }) => x - width / 2)) - kMargin;
+  for (const item of all) {
+    item.x -= left;
+    item.y = kMargin + item.row * (kHeight + kGapY);
+  }
+  return { rows, width: Math.max(...all.map(({ x, width }) => x + width / 2)) + kMargin, height: kMargin + rows.length * (kHeight + kGapY) };
 }
 
-/** The boxes in their places, each with those that it reads, and the size of it all. */
-export function arrange(outline) {
-  const boxes = boxesOf(outline);
-  return { boxes, ...(boxes.length === 0 ? { width: 0, height: 0 } : place(boxes)) };
+/** The boxes in their places, each with those that it reads, with its readers and lanes, and the size of it all. */
+export function arrange(outline, first = 0) {
+  const boxes = boxesOf(outline, first);
+  return { boxes, ...(boxes.length === 0 ? { rows: [], width: 0, height: 0 } : place(boxes)) };
 }
 
-function edge({ x, y }, to) {
-  const from = y + kHeight, middle = (from + to.y) / 2;
-  return svg('path', { d: `M${x} ${from}C${x} ${middle} ${to.x} ${middle} ${to.x} ${to.y}` });
+/** What a box reads and who reads it, in words. */
+export const neighbours = ({ from, readers }) => [from.length && `reads ${from.map(({ title }) => title).join(', ')}`, readers.length && `read by ${readers.map(({ title }) => title).join(', ')}`].filter(Boolean);
+
+/** What a box makes, down its lanes and to its readers. */
+function edges(box) {
+  const curve = ({ x, y }, to) => `M${x} ${y + kHeight}C${x} ${y + kHeight + kGapY / 2} ${to.x} ${to.y - kGapY / 2} ${to.x} ${to.y}`;
+  const lanes = box.lanes.map((lane) => `${curve(lane.above, lane)}V${lane.y + kHeight}`);
+  return [...lanes, ...box.readers.map((reader) => curve(box.lanes[reader.row - box.row - 2] ?? box, reader))];
 }
 
-/** The drawing; its boxes are in the order of the keyboard. */
-export function draw(outline) {
-  const { boxes, width, height } = arrange(outline);
-  if (boxes.length === 0) return svg('svg', { width, height });
-  const lines = boxes.flatMap((box) => box.from.map((from) => edge(from, box)));
-  const nodes = boxes.map((box) => svg('g', {
-    class: box.end ? 'node end' : 'node', transform: `translate(${box.x - kWidth / 2} ${box.y})`, tabindex: 0, role: 'listitem', 'aria-label': box.about,
-  },
-  svg('title', {}, box.about),
-  svg('rect', { width: kWidth, height: kHeight, rx: box.end ? 22 : 8 }),
-  svg('text', { x: kWidth / 2, y: 19 }, short(box.title, 22)),
-  svg('text', { x: kWidth / 2, y: 35, class: 'small' }, short(box.small, 25))));
-  return svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'list', 'aria-label': `${outline.nodes.length} nodes` }, ...lines, ...nodes);
+const measure = (font) => {
+  const context = document.createElement('canvas').getContext('2d');
+  context.font = font;
+  return (text) => context.measureText(text).width;
+};
+/** A text, cut to a width. */
+function cut(text, width) {
+  if (width(text) <= kWidth - 12) return text;
+  let length = text.length;
+  while (length > 0 && width(`${text.slice(0, length)}…`) > kWidth - 12) --length;
+  return `${text.slice(0, length)}…`;
+}
+
+/** The drawing: {drawing, boxes}, where each box has its `element`. One of them is in the order of the keyboard. */
+export function draw(outline, first = 0) {
+  const { boxes, width, height } = arrange(outline, first);
+  const large = measure('600 13px system-ui, sans-serif'), fixed = measure('11px ui-monospace, monospace');
+  const lines = boxes.flatMap((box) => edges(box).map((d) => svg('path', { d })));
+  for (const [i, box] of boxes.entries())
+    box.element = svg('g', {
+      class: box.end ? 'node end' : 'node', id: `node-${i}`, transform: `translate(${box.x - kWidth / 2} ${box.y})`, tabindex: i === 0 ? 0 : -1, role: 'option', 'aria-selected': false,
+      'aria-label': [box.about, ...neighbours(box)].join('; '),
+    },
+    svg('rect', { width: kWidth, height: kHeight, rx: box.end ? 22 : 8 }),
+    svg('text', { x: kWidth / 2, y: 19 }, cut(box.title, large)),
+    svg('text', { x: kWidth / 2, y: 35, class: 'small' }, cut(box.small, fixed)));
+  const drawing = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'listbox', 'aria-label': `${outline.nodes.length} nodes: arrows follow the edges` },
+    ...lines, ...boxes.map(({ element }) => element));
+  return { drawing, boxes, width, height };
 }

@@ -1,9 +1,131 @@
-import { $, counted, make, note } from './dom.js';
+// The panel of the drawing: zoomed, searched, walked through by arrows along the edges; what is chosen is told of beside it.
+import { $, counted, make, note, table } from './dom.js';
 import { draw, kMostNodes } from './draw.js';
-export function showNetwork(network) {
+
+const kSteps = 1.25, kSmallest = 0.05, kLargest = 3;
+/** The places of the nodes whose operator, location or values have a text in them. */
+export function matches({ nodes }, text) {
+  const wanted = text.trim().toLowerCase();
+  const has = (word) => word?.toLowerCase().includes(wanted);
+  return wanted === '' ? [] : nodes.flatMap(({ op, location, inputs, outputs }, i) => (has(op) || has(location) || [...inputs, ...outputs].some(({ name }) => has(name)) ? [i] : []));
+}
+
+export function showNetwork(network, about) {
   if (!network) return $('network').replaceChildren(make('p', {}, 'A model with such faults cannot be drawn.'));
-  const more = network.nodes.length - kMostNodes;
+  const { nodes } = network, inside = nodes.some(({ blocks }) => blocks > 0);
+  const frame = make('div', { class: 'drawing' }), details = make('div', { id: 'details', role: 'region', 'aria-label': 'The chosen node' }), part = make('span', { class: 'soft', role: 'status' });
+  let first = 0, drawn, scale = 1, current;
+
+  const button = (text, label, onclick) => make('button', { class: 'small', type: 'button', 'aria-label': label, onclick }, text);
+  /** The drawing at another size; what is in the middle stays there. */
+  function zoom(to) {
+    const x = (frame.scrollLeft + frame.clientWidth / 2) / scale, y = (frame.scrollTop + frame.clientHeight / 2) / scale;
+    scale = Math.min(kLargest, Math.max(kSmallest, to));
+    drawn.drawing.setAttribute('width', drawn.width * scale);
+    drawn.drawing.setAttribute('height', drawn.height * scale);
+    frame.scrollTo(x * scale - frame.clientWidth / 2, y * scale - frame.clientHeight / 2);
+  }
+  const fit = () => zoom(Math.min(1, frame.clientWidth / drawn.width, frame.clientHeight / drawn.height));
+  const middle = (box) => frame.scrollTo(box.x * scale - frame.clientWidth / 2, (box.y + 22) * scale - frame.clientHeight / 2);
+
+  /** Goes to a box, and tells of it where it is chosen. */
+  function go(box, { focus = true, chosen = true } = {}) {
+    for (const other of drawn.boxes) other.element.setAttribute('tabindex', other === box ? 0 : -1);
+    current = box;
+    if (focus) {
+      box.element.focus({ preventScroll: true });
+      middle(box);
+    }
+    if (!chosen) return;
+    for (const other of drawn.boxes) {
+      other.element.setAttribute('aria-selected', other === box);
+      other.element.classList.toggle('near', box.from.includes(other) || box.readers.includes(other));
+    }
+    tell(box);
+  }
+  function tell(box) {
+    const values = (list) => list.filter(({ id }) => id >= 0).map(({ name, type, constant }) => [name || 'value', make('code', {}, `${type ?? 'of no known type'}${constant ? ', constant' : ''}`)]);
+    const jump = (list) => list.flatMap((other) => [button(other.title, `Go to ${other.about}`, () => go(other)), ' ']);
+    const { node } = box, listed = (title, list) => (list?.length ? [make('h3', {}, title), table([], values(list))] : []);
+    details.replaceChildren(make('h2', {}, box.title), note(node ? `Node ${box.place + 1} of ${nodes.length}${node.location ? `, ${node.location}` : ''}` : box.about),
+      ...(node?.blocks ? [note(`${counted(node.blocks, 'block')} inside, which ${node.blocks === 1 ? 'is' : 'are'} not drawn.`)] : []),
+      ...listed('Inputs', node?.inputs), ...listed('Read by its blocks', node?.captures), ...listed('Outputs', node?.outputs),
+      ...(box.from.length ? [make('p', {}, 'Reads ', ...jump(box.from))] : []), ...(box.readers.length ? [make('p', {}, 'Read by ', ...jump(box.readers))] : []));
+  }
+  const row = (box) => drawn.boxes.filter((other) => other.row === box.row).sort((a, b) => a.x - b.x);
+  /** Where a key leads from a box. */
+  const ways = {
+    ArrowDown: ({ readers }) => readers[0], ArrowUp: ({ from }) => from[0], ArrowLeft: (box) => row(box)[row(box).indexOf(box) - 1], ArrowRight: (box) => row(box)[row(box).indexOf(box) + 1],
+    Home: () => drawn.boxes[0], End: () => drawn.boxes.at(-1), Enter: (box) => box, ' ': (box) => box,
+  };
+  /** Draws the nodes from a place on. */
+  function show(from) {
+    first = from;
+    drawn = draw(network, first);
+    current = drawn.boxes[0];
+    const boxOf = ({ target }) => drawn.boxes.find(({ element }) => element.contains(target));
+    drawn.drawing.addEventListener('click', (event) => { if (boxOf(event)) go(boxOf(event)); });
+    drawn.drawing.addEventListener('keydown', (event) => {
+      const way = ways[event.key], box = way && boxOf(event), to = box && way(box);
+      if (!box) return;
+      event.preventDefault();
+      if (to) go(to, { chosen: to === box });
+    });
+    frame.replaceChildren(drawn.drawing);
+    details.replaceChildren();
+    zoom(scale);
+    if (current) middle(current);
+    const last = Math.min(first + kMostNodes, nodes.length);
+    part.textContent = nodes.length > kMostNodes ? `Nodes ${first + 1} to ${last} of ${nodes.length.toLocaleString()}` : '';
+    earlier.disabled = first === 0;
+    later.disabled = last === nodes.length;
+    earlier.hidden = later.hidden = nodes.length <= kMostNodes;
+  }
+
+  const found = make('span', { class: 'soft', role: 'status' }), search = make('input', { type: 'text', id: 'search', placeholder: 'operator, node or value' });
+  let turn = 0; // the match that is next
+  search.addEventListener('input', () => {
+    turn = 0;
+    const { length } = matches(network, search.value);
+    found.textContent = search.value.trim() === '' ? '' : `${counted(length, 'node')} found`;
+  });
+  const next = () => {
+    const places = matches(network, search.value);
+    if (places.length === 0) return;
+    const place = places[turn++ % places.length];
+    if (place < first || place >= first + kMostNodes) show(Math.floor(place / kMostNodes) * kMostNodes);
+    found.textContent = `${1 + (turn - 1) % places.length} of ${places.length}`;
+    const box = drawn.boxes.find((each) => each.place === place);
+    go(box, { focus: false });
+    middle(box);
+  };
+  const earlier = button('Earlier', 'Earlier nodes', () => show(first - kMostNodes)), later = button('Later', 'Later nodes', () => show(first + kMostNodes));
   $('network').replaceChildren(
-    make('p', { class: 'soft' }, `${counted(network.nodes.length, 'node')}${more > 0 ? `; the first ${kMostNodes} are drawn, and the outputs that they give` : ''}. Tab goes from node to node.`),
-    make('div', { class: 'drawing' }, draw(network)));
+    note(`${counted(nodes.length, 'node')}${inside ? `, and what is inside of branches and bodies, which is not drawn${about?.nodes > nodes.length ? ` (${about.nodes.toLocaleString()} nodes in all)` : ''}` : ''}. `
+      + 'A click or Enter tells of a node; arrows follow the edges.'),
+    make('form', { class: 'tools', onsubmit: (event) => {
+      event.preventDefault();
+      next();
+    } }, make('label', { for: 'search' }, 'Find'), search, make('button', { class: 'small', type: 'submit' }, 'Next'), found,
+    make('span', { class: 'group' }, button('−', 'Smaller', () => zoom(scale / kSteps)), button('+', 'Larger', () => zoom(scale * kSteps)), button('Whole', 'The whole drawing', fit), button('1:1', 'Its own size', () => zoom(1))),
+    make('span', { class: 'group' }, earlier, later, part)), frame, details);
+  show(0);
+  $('network').onshown = () => { // before that it has no size
+    if (current) middle(current);
+    $('network').onshown = undefined;
+  };
+  frame.addEventListener('wheel', (event) => {
+    if (!event.ctrlKey) return;
+    event.preventDefault();
+    zoom(event.deltaY < 0 ? scale * kSteps : scale / kSteps);
+  }, { passive: false });
+  let held; // where a drag began
+  frame.addEventListener('pointerdown', (event) => {
+    if (event.pointerType === 'mouse' && event.button === 0 && !event.target.closest('.node')) held = { x: event.clientX + frame.scrollLeft, y: event.clientY + frame.scrollTop };
+  });
+  frame.addEventListener('pointermove', ({ clientX, clientY, buttons }) => {
+    if (!held || !buttons) return;
+    frame.scrollTo(held.x - clientX, held.y - clientY);
+  });
+  frame.addEventListener('pointerup', () => { held = undefined; });
 }

@@ -96,7 +96,7 @@ function select(panel, focus = true) {
     tab.tabIndex = chosen ? 0 : -1;
     $(tab.getAttribute('aria-controls')).hidden = !chosen;
     if (chosen && focus) tab.focus();
-    if (chosen) $(panel).dispatchEvent(new Event('shown'));
+    if (chosen) $(panel).onshown?.();
   }
 }
 for (const [i, tab] of tabs.entries()) {

@@ -21,7 +21,7 @@ test('a model is checked, inspected and drawn', { skip }, async () => {
   await shot('about');
   await show('network');
   assert.equal(await page.$$eval('svg .node', (all) => all.length), 21 + 2);
-  assert.ok(await page.$eval('svg .node', (node) => node.getAttribute('aria-label').startsWith('input ')));
+  assert.ok(await page.$eval('svg .node', (node) => node.getAttribute('aria-label').startsWith('input picture: f32[N,3,32,32]; read by conv')));
   await shot('network');
 });
 

@@ -4,7 +4,7 @@ import { inputField } from './field.js';
 import { anew, answerOf } from './model.js';
 import { npyHas, writeJson, writeNpy } from './tensors.js';
 import { coordinates, distance, largest, reader, said } from './values.js';
-import { working } from './work.js';
+import { sentence, working } from './work.js';
 
 /** Of nodes that were timed so many are listed. */
 const kMostTimes = 20;
@@ -28,7 +28,7 @@ export function showRun(on, about) {
     const open = fields.filter((field) => field.open());
     const field = error.field ?? fields.find(({ name }) => name === error.input)?.shape ?? (error.code && open.length ? open[0].shape : undefined);
     if (!error.field && !error.input && error.code && open.length)
-      return Object.assign(new Error(`${error.message}\nExtents that the model leaves open are 1 (${open.map(({ name }) => `'${name}'`).join(', ')}): others may be needed.`), { code: error.code, field });
+      return Object.assign(new Error(`${sentence(error)}\nExtents that the model leaves open are 1 (${open.map(({ name }) => `'${name}'`).join(', ')}): others may be needed.`), { field });
     return Object.assign(error, { field });
   };
   const button = make('button', { class: 'act', type: 'submit' }, 'Run');

@@ -77,12 +77,16 @@ function busy(on) {
   if (held) (before?.checkVisibility?.() ? before : $('files')).focus();
 }
 
+/** An error in words, without the options of calls that would help: the page has none of them. */
+export const sentence = ({ code, message, where, detail, tasks }) => (typeof code !== 'string' ? message
+  : `${code}: ${detail === undefined ? message : `${where ? `${where}: ` : ''}${detail}${tasks.map((task) => `\n  while ${task}`).join('')}`}`);
+
 /** An error says `field` where one has what is wrong: it stands behind that, which gets the focus. */
 function fail(error) {
   const box = $('error'), field = error.field?.checkVisibility?.() ? error.field : undefined;
   $('status').textContent = '';
   (field?.closest('.field') ?? place).after(box);
-  box.textContent = typeof error.code === 'string' ? `${error.code}: ${error.message}` : error.message;
+  box.textContent = sentence(error);
   box.hidden = false;
   if (field) {
     field.setAttribute('aria-invalid', 'true');
