@@ -61,8 +61,8 @@ export function inputField(port, place) {
     say();
   });
   say();
-  const button = make('span', {}, make('label', { class: 'button plain', for: file.id }, 'Choose a file'), file);
-  const row = make('div', { class: 'field' }, make('label', { for: id }, port.name, ' ', make('code', {}, port.text)), text, button, has, look.row, samples,
+  const button = make('div', { class: 'wide' }, make('label', { class: 'button plain', for: file.id }, 'Choose a file'), file, ' ', has);
+  const row = make('div', { class: 'field' }, make('label', { for: id }, port.name, ' ', make('code', {}, port.text)), text, button, look.row, samples,
     make('span', { class: 'soft' }, 'extents'), shape,
     ...(open.length ? [make('span', { class: 'soft wide', id: openId }, `The model leaves ${named.length ? named.join(', ') : 'some extents'} open: 1 until you say otherwise.`)] : []));
   for (const kind of ['dragover', 'drop'])

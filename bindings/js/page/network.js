@@ -2,7 +2,7 @@
 import { $, counted, make, note, table } from './dom.js';
 import { draw, kMostNodes } from './draw.js';
 
-const kSteps = 1.25, kSmallest = 0.05, kLargest = 3;
+const kSteps = 1.25, kSmallest = 0.01, kLargest = 3;
 /** The places of the nodes whose operator, location or values have a text in them. */
 export function matches({ nodes }, text) {
   const wanted = text.trim().toLowerCase();

@@ -10,6 +10,7 @@ import {
   address, attempt, browser, dark, drop, error, f4, faults, file, fill, focused, folder, headings, name, nnefTensor, page, results, run, shot, show, skip, start, text, unary, until, use, wav, written,
 } from './harness.mjs';
 import './answers.test.mjs';
+import './looks.test.mjs';
 import './parts.test.mjs';
 
 test('a model is checked, inspected and drawn', { skip }, async () => {

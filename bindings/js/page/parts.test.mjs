@@ -1,11 +1,15 @@
 // parts.test.mjs: what the page is made of, as far as it needs no browser: elements, what is typed, files by their paths, the places of a drawing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { arrange, kMostNodes } from './draw.js';
-import { chosen, relative } from './files.js';
-import { picture, sample, sound } from './media.js';
-import { extents, numbers } from './typed.js';
-import { distance, fromBits, largest, reader, room, said, toBits } from './values.js';
+import { deflateRawSync } from 'node:zlib';
+import { arrange, kMostNodes, neighbours, spread } from './draw.js';
+import { checkFeeds } from './feeds.js';
+import { chosen, modelsIn, relative } from './files.js';
+import { middle, mixed, painted, picture, plain, sample, sound } from './media.js';
+import { matches } from './network.js';
+import { readNpy, readPb, tensorIn, unzip, writeJson, writeNpy } from './tensors.js';
+import { extents, json, numbers, random, tensorOf } from './typed.js';
+import { coordinates, distance, fromBits, largest, reader, room, said, toBits } from './values.js';
 
 test('floats of 16 bits: every one of them there and back', () => {
   for (const type of ['float16', 'bfloat16'])
@@ -103,4 +107,163 @@ test('of a network that is not drawn to its end no output stands alone', () => {
   const { boxes } = arrange({ inputs: [value(0)], outputs: [value(3), value(kMostNodes + 5)], nodes });
   assert.equal(boxes.length, 1 + kMostNodes + 1);
   assert.ok(boxes.slice(1).every(({ from }) => from.length === 1));
+});
+
+test('further nodes are drawn in parts, with what they read of those before', () => {
+  const nodes = Array.from({ length: kMostNodes + 5 }, (_, i) => ({ op: 'relu', location: `n${i}`, inputs: [value(i)], outputs: [value(i + 1)] }));
+  const { boxes } = arrange({ inputs: [value(0)], outputs: [value(kMostNodes + 5)], nodes }, kMostNodes);
+  assert.deepEqual(boxes.map(({ title }) => title), [`v${kMostNodes}`, ...Array(5).fill('relu'), `v${kMostNodes + 5}`]);
+  assert.match(boxes[0].about, /^from before: /);
+  assert.deepEqual([boxes[1].place, boxes[1].from[0] === boxes[0]], [kMostNodes, true]);
+  assert.deepEqual(matches({ nodes }, 'N604'), [604]);
+  assert.deepEqual([matches({ nodes }, ''), matches({ nodes }, 'v3').slice(0, 3)], [[], [2, 3, 29]]);
+});
+
+test('no edge runs behind a box', () => {
+  // Chains with many shortcuts, which were curves straight through the rows between.
+  const nodes = Array.from({ length: 60 }, (_, i) => ({ op: 'add', location: '', inputs: [value(i), value(Math.max(0, i - (i * 7) % 13)), value(Math.floor(i / 3))], outputs: [value(i + 1)] }));
+  const { rows, boxes } = arrange({ inputs: [value(0)], outputs: [value(60)], nodes });
+  let passed = 0;
+  for (const row of rows)
+    for (const [i, item] of row.entries()) {
+      if (i > 0) assert.ok(item.x - row[i - 1].x >= (item.width + row[i - 1].width) / 2 + 23, 'places in a row are apart');
+      if (!item.above) continue;
+      ++passed;
+      for (const box of row.filter(({ above }) => !above)) assert.ok(Math.abs(box.x - item.x) > box.width / 2);
+    }
+  assert.ok(passed > 50);
+  for (const box of boxes)
+    for (const from of box.from) assert.equal(from.lanes.filter(({ row }) => row < box.row).length, box.row - from.row - 1, 'a lane in every row between');
+  assert.deepEqual(neighbours(boxes[1]), ['reads v0', 'read by add, add, add, add, add']);
+});
+
+test('places in a row are the nearest to the wished ones that are apart', () => {
+  const row = [0, 0, 500, 1000, 1000].map((wish) => ({ wish, width: 76 }));
+  spread(row);
+  assert.deepEqual(row.map(({ x }) => x), [-50, 50, 500, 950, 1050]);
+});
+
+test('feeds that nnex refuses are refused in its words', () => {
+  const port = (name, ...dims) => ({ name, text: `f32[${dims}]`, dims });
+  const feed = (...dims) => ({ dims });
+  checkFeeds([port('a', 'N', 3, '?'), port('b', 'N', '?')], { a: feed(2, 3, 4), b: feed(2, 5) });
+  checkFeeds([{ name: 'a', text: 'f32', dims: undefined }], { a: feed(2) });
+  const bad = [
+    [[port('a', 'N', 3)], { a: feed(2, 4) }, "input 'a': found f32[2,4]; needed f32[N,3]"], [[port('a', 'N', 3)], { a: feed(3) }, "input 'a': found f32[3]; needed f32[N,3]"],
+    [[port('a', 'N'), port('b', 'N')], { a: feed(2), b: feed(3) }, "input 'b': found f32[3]; needed f32[N]; N is 2 in another place"],
+    [[port('a', 'N', 'N')], { a: feed(2, 0) }, "input 'a': found f32[2,0]; needed f32[N,N]; N is 2 in another place"],
+  ];
+  for (const [ports, feeds, message] of bad) assert.throws(() => checkFeeds(ports, feeds), { message });
+});
+
+test('lists say extents and elements, as JSON and as Python spells them', () => {
+  assert.deepEqual(numbers('[[1, 2], [3, nan]]', 'float32', [9]), { type: 'float32', dims: [2, 2], data: Float32Array.of(1, 2, 3, NaN) });
+  assert.deepEqual(numbers('[1, 2, 3]', 'int64', [1, 3]), { type: 'int64', dims: [1, 3], data: BigInt64Array.of(1n, 2n, 3n) });
+  assert.deepEqual(numbers('[[True], [false]]', 'bool', []).data, Uint8Array.of(1, 0));
+  assert.deepEqual(numbers('true false', 'bool', [2]).data, Uint8Array.of(1, 0));
+  assert.deepEqual(numbers('-inf Infinity +INF nan', 'float32', [4]).data, Float32Array.of(-Infinity, Infinity, Infinity, NaN));
+  assert.deepEqual(numbers('["a", "b"]', 'string', [2]), { type: 'string', dims: [2], data: ['a', 'b'] });
+  for (const [text, message] of [['[[1, 2], [3]]', /lists of 2 and of 1 items/], ['[[1], 2]', /several depths/], ['[[1], [[2]]]', /several depths/], ['[[null]]', /found null/], ['[[1', /no JSON/], ['[[{}]]', /found an object/]])
+    assert.throws(() => numbers(text, 'float32', [2]), message, text);
+  assert.deepEqual(extents('[1,3,2,2]'), [1, 3, 2, 2]);
+  assert.deepEqual(tensorOf(json('5'), 'float32'), { type: 'float32', dims: [], data: Float32Array.of(5) });
+  assert.throws(() => tensorOf(json('[300]'), 'uint8'), /from 0 to 255/);
+});
+
+test('random numbers are those of their seed, and spread evenly', () => {
+  const draw = (seed) => numbers('random', 'float32', [10000], seed).data;
+  assert.deepEqual(draw(5), draw(5));
+  assert.notDeepEqual(draw(5), draw(6));
+  const mean = draw(1).reduce((sum, x) => sum + x, 0) / 10000, next = random(2 ** 40);
+  assert.ok(Math.abs(mean - 0.5) < 0.02 && next() < 1, mean);
+});
+
+/** An array of NumPy's. */
+function npy(descr, shape, data, order = 'False') {
+  const head = `{'descr': '${descr}', 'fortran_order': ${order}, 'shape': ${shape}, }\n`;
+  return Buffer.concat([Buffer.from([0x93]), Buffer.from('NUMPY'), Buffer.from([1, 0, head.length, 0]), Buffer.from(head), Buffer.from(data.buffer)]);
+}
+const bytesOf = (parts) => Buffer.concat(parts.map((part) => Buffer.from(part)));
+test('arrays of NumPy are read and written', async () => {
+  const rows = [
+    ['<f4', '(2, 2)', Float32Array.of(1, 2, 3, 4), 'float32', [2, 2]], ['<i8', '(2,)', BigInt64Array.of(1n, -2n), 'int64', [2]], ['|b1', '()', Uint8Array.of(1), 'bool', []],
+    ['|u1', '(0, 3)', Uint8Array.of(), 'uint8', [0, 3]], ['<f2', '(1,)', Uint16Array.of(0x3c00), 'float16', [1]],
+  ];
+  for (const [descr, shape, data, type, dims] of rows) {
+    assert.deepEqual(readNpy(npy(descr, shape, data)), { type, dims, data }, descr);
+    assert.deepEqual(readNpy(bytesOf(writeNpy({ type, dims, data }))), { type, dims, data });
+  }
+  assert.deepEqual(readNpy(npy('>i2', '(2,)', Uint8Array.of(0, 1, 1, 0))).data, Int16Array.of(1, 256));
+  assert.deepEqual(readNpy(npy('<f4', '(2, 3)', Float32Array.of(1, 4, 2, 5, 3, 6), 'True')).data, Float32Array.of(1, 2, 3, 4, 5, 6));
+  for (const [bytes, message] of [[Buffer.from('text'), /no array/], [npy('<U3', '(1,)', Float32Array.of(0)), /'<U3'; needed numbers/], [npy('<f4', '(3,)', Float32Array.of(0)), /found 4 bytes/],
+    [npy('<f4', '(99999999999, 9999999)', Float32Array.of(0)), /needed extents of at most/]]) assert.throws(() => readNpy(bytes), message);
+});
+
+/** A ZIP archive; `packed`: deflated. */
+function zip(files, packed) {
+  const parts = [], list = [];
+  let at = 0;
+  for (const [name, content] of files) {
+    const data = packed ? deflateRawSync(content) : content, head = Buffer.alloc(30), entry = Buffer.alloc(46);
+    for (const [where, from] of [[head, 4], [entry, 6]]) {
+      where.writeUInt32LE(where === head ? 0x04034b50 : 0x02014b50, 0);
+      where.writeUInt16LE(packed ? 8 : 0, from + 4);
+      where.writeUInt32LE(data.length, from + 14);
+      where.writeUInt32LE(content.length, from + 18);
+      where.writeUInt16LE(name.length, from + 22);
+    }
+    entry.writeUInt32LE(at, 42);
+    parts.push(head, Buffer.from(name), data);
+    list.push(entry, Buffer.from(name));
+    at += 30 + name.length + data.length;
+  }
+  const end = Buffer.alloc(22), directory = Buffer.concat(list);
+  end.writeUInt32LE(0x06054b50, 0);
+  end.writeUInt16LE(files.length, 10);
+  end.writeUInt32LE(directory.length, 12);
+  end.writeUInt32LE(at, 16);
+  return Buffer.concat([...parts, directory, end]);
+}
+const fileOf = (name, content) => Object.assign(new Blob([content]), { name });
+test('an input takes the array of its name, or the only one', async () => {
+  const two = [['x.npy', npy('<f4', '(1,)', Float32Array.of(1))], ['y.npy', npy('<f4', '(2,)', Float32Array.of(2, 3))]];
+  for (const packed of [false, true]) {
+    assert.deepEqual((await tensorIn(fileOf('a.npz', zip(two, packed)), 'y', 'float32')).data, Float32Array.of(2, 3));
+    assert.deepEqual((await tensorIn(fileOf('a.npz', zip(two.slice(0, 1), packed)), 'y', 'float32')).dims, [1]);
+  }
+  await assert.rejects(tensorIn(fileOf('a.npz', zip(two)), 'z', 'float32'), { message: "'a.npz': found 'x', 'y'; needed 'z'" });
+  await assert.rejects(tensorIn(fileOf('a.npy', two[0][1]), 'x', 'int8'), { message: "'a.npy' has elements of float32; needed int8" });
+  await assert.rejects(unzip(Buffer.from('nothing of this kind at all')), /no archive/);
+  assert.deepEqual((await tensorIn(fileOf('A.JSON', '{"x": [1], "y": [[2]]}'), 'y', 'float32')).dims, [1, 1]);
+});
+
+test('tensors of ONNX are read from bytes and from numbers', () => {
+  const raw = Buffer.from([8, 2, 16, 1, 0x42, 1, 0x78, 0x4a, 8, 0, 0, 0x80, 0x3f, 0, 0, 0, 0x40]); // dims: 2, float, name x, raw data
+  assert.deepEqual(readPb(raw), { name: 'x', type: 'float32', dims: [2], data: Float32Array.of(1, 2) });
+  const listed = Buffer.from([0x0a, 1, 2, 16, 7, 0x3a, 11, 5, ...Array(9).fill(255), 1]); // packed dims, int64 data: 5, -1
+  assert.deepEqual(readPb(listed), { name: '', type: 'int64', dims: [2], data: BigInt64Array.of(5n, -1n) });
+  for (const [bytes, message] of [[[], /no tensor/], [raw.subarray(0, 12), /cut off/], [[8, 3, 16, 7, 0x38, 1], /found 1 elements; \[3\] has 3/], [[16, 1, 0x70, 1], /in another file/]])
+    assert.throws(() => readPb(Buffer.from(bytes)), message);
+});
+
+test('outputs as JSON are read back', () => {
+  const rows = [['float32', [2, 2], Float32Array.of(1, NaN, -Infinity, -0)], ['int64', [1], BigInt64Array.of(9007199254740993n)], ['bool', [2], Uint8Array.of(1, 0)], ['float16', [], Uint16Array.of(0x3e00)]];
+  for (const [type, dims, data] of rows) assert.deepEqual(tensorOf(json(writeJson({ type, dims, data }).replace('9007199254740993', '"9007199254740993"')), type), { type, dims, data }, type);
+});
+
+test('pictures are normalised, and their colours in the order that is asked for', () => {
+  const pixel = Uint8ClampedArray.of(255, 0, 51, 255);
+  assert.deepEqual(painted(pixel, 'float32', [1, 3, 1, 1]).data, Float32Array.of(1, 0, 0.2));
+  const look = { ...plain, order: 'bgr', top: 255, mean: [50, 0, 5], deviation: [2] };
+  assert.deepEqual([...painted(Uint8ClampedArray.of(...pixel, ...pixel), 'float32', [1, 2, 1, 3], look).data], [0.5, 0, 125, 0.5, 0, 125]);
+  assert.deepEqual([...painted(pixel, 'uint8', [2, 3, 1, 1], { ...plain, order: 'bgr' }).data], [51, 0, 255, 51, 0, 255]);
+  assert.throws(() => painted(pixel, 'float32', [1, 3, 1, 1], { ...plain, mean: [1, 2] }), /found 2 means; needed one, or one of each of 3 channels/);
+  assert.throws(() => painted(pixel, 'float32', [1, 3, 1, 1], { ...plain, deviation: [0] }), /found the deviation 0/);
+  assert.deepEqual(middle({ width: 200, height: 100 }, { width: 10, height: 10 }), [50, 0, 100, 100]);
+  assert.deepEqual([...mixed([Float32Array.of(0.5, 0), Float32Array.of(0, -0.5)])], [0.25, -0.25]);
+});
+
+test('places of elements by axis, and files that are models by themselves', () => {
+  assert.deepEqual([coordinates(17, [2, 3, 4]), coordinates(0, [])], [[1, 1, 1], []]);
+  assert.deepEqual(modelsIn(['a.onnx', 'w.bin', 'net/graph.nnef', 'net/conv/w.dat', 'symbol', 'params', 'x.webnn', 'x.weights', 'onnx.txt']), ['a.onnx', 'net/graph.nnef', 'symbol', 'x.webnn']);
 });

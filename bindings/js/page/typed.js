@@ -50,7 +50,7 @@ function number(word, type) {
 /** What JSON says, numbers as they are spelled: digits beyond those of a double stay where the browser shows them. */
 export function json(text) {
   try {
-    return JSON.parse(text, (_, value, context) => (typeof value === 'number' ? { spelled: context?.source ?? String(value) } : value));
+    return JSON.parse(text, (_, value, context) => (typeof value === 'number' ? { spelled: context?.source ?? (Object.is(value, -0) ? '-0' : String(value)) } : value));
   } catch {
     throw new Error(`found '${short(text)}', which is no JSON; needed lists such as [[1, 2], [3, 4]]`);
   }
