@@ -32,13 +32,13 @@ export async function anew(on, act) {
 }
 
 /**
- * A run: {outputs, took, apart}. What nnex refuses is refused, whoever runs: of indices, which WebNN clamps, nnex itself tells by a run of its own, from whose answer
- * WebNN's is `apart`.
+ * A run: {outputs, took, apart}. What nnex refuses is refused, whoever runs: of indices and lengths, which WebNN clamps, nnex itself tells by a run of its own, from
+ * whose answer WebNN's is `apart`.
  */
 export async function answerOf(on, inputs, feeds, signal) {
   checkFeeds(inputs, feeds);
   const run = await prepare(on, inputs, feeds, signal);
-  const ours = on.webnn.run && on.webnn.clamps ? await anew(on, (model) => model.run(feeds)) : undefined;
+  const ours = on.webnn.run && on.webnn.places ? await anew(on, (model) => model.run(feeds)) : undefined;
   signal.throwIfAborted();
   await run(feeds);
   const start = performance.now();

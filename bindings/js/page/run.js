@@ -58,7 +58,7 @@ export function showRun(on, about) {
 function wayOf({ label, operations, refusals }, apart) {
   return [
     make('p', { id: 'way' }, 'Run by ', make('strong', {}, label ?? 'nnex itself, not by WebNN'), label ? `, ${counted(operations, 'operation')}` : ''),
-    ...(apart === undefined ? [] : [note(`WebNN takes an index outside for another, so nnex itself ran it first: every index lies inside, and the answers differ by ${said(apart)} at most.`)]),
+    ...(apart === undefined ? [] : [note(`WebNN takes indices and lengths outside for others, so nnex itself ran it first: it refused none, and the answers differ by ${said(apart)} at most.`)]),
     ...refusals.map((text) => make('div', { class: 'fault' }, make('strong', {}, 'Why not WebNN'), make('br'), text)),
   ];
 }

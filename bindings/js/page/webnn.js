@@ -7,8 +7,14 @@ await ready; // whose it is
 const nnex = { ml, Builder: MLGraphBuilder, label: navigator.ml === ml ? 'WebNN by nnex, which stands at navigator.ml' : 'WebNN by nnex' };
 const ways = navigator.ml && navigator.ml !== ml ? [{ ml: navigator.ml, Builder: globalThis.MLGraphBuilder, label: 'WebNN by this browser itself' }, nnex] : [nnex];
 
-/** The calls whose indices WebNN clamps, where other standards have an error. */
-const kClamps = new Set(['gather', 'gatherElements', 'gatherND', 'scatterElements', 'scatterND']);
+const kIndexed = new Set(['gather', 'gatherElements', 'gatherND', 'scatterElements', 'scatterND']);
+const kPlaces = new Set(['int32', 'uint32', 'int64', 'uint64']);
+/** Whether whole numbers that a run is given or makes may be indices or lengths: those outside WebNN takes for others, where other standards have an error. */
+function decides({ inputs, constants, operations }) {
+  const known = new Set(constants.map(({ name }) => name));
+  return inputs.some(({ dataType }) => kPlaces.has(dataType))
+    || operations.some(({ op, args }) => (kIndexed.has(op) && !known.has(args.indices)) || (op === 'cast' && Object.values(args).some((word) => kPlaces.has(word))));
+}
 
 const same = (a, b) => a?.length === b.length && a.every((extent, i) => extent === b[i]);
 /** What a type of the model is in WebNN. */
@@ -59,8 +65,8 @@ async function build({ ml, Builder }, { program, weights }, signal) {
 }
 
 /**
- * The model, which has these inputs, by the first WebNN that can, at the extents of `feeds`: {label, operations, clamps, refusals, run, release}; without `run` where none can.
- * `clamps`: some of its calls take indices that a run makes, and for those outside others. `refusals` say why what comes before did not. Rejected with the signal's reason when nobody waits any more.
+ * The model, which has these inputs, by the first WebNN that can, at the extents of `feeds`: {label, operations, places, refusals, run, release}; without `run` where none can.
+ * `places`: whole numbers of a run may say places. `refusals` say why what comes before did not. Rejected with the signal's reason when nobody waits any more.
  */
 export async function open({ source, options }, inputs, feeds, signal) {
   let said;
@@ -69,11 +75,10 @@ export async function open({ source, options }, inputs, feeds, signal) {
   } catch (error) {
     return { refusals: [error.message] };
   }
-  const { operations, constants } = said.program, known = new Set(constants.map(({ name }) => name)), refusals = [];
-  const clamps = operations.some(({ op, args }) => kClamps.has(op) && !known.has(args.indices));
+  const { operations } = said.program, places = decides(said.program), refusals = [];
   for (const way of ways) {
     try {
-      return { label: way.label, operations: operations.length, clamps, refusals, ...await build(way, said, signal) };
+      return { label: way.label, operations: operations.length, places, refusals, ...await build(way, said, signal) };
     } catch (error) {
       signal.throwIfAborted();
       refusals.push(`${way.label}: ${error.message}`);
