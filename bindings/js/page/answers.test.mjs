@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'nnex';
 import { identity, onnx } from '../test/support/onnx-writer.mjs';
-import { address, attempt, drop, error, f4, fill, focused, page, results, run, show, skip, text, unary, until, wav, written } from './harness.mjs';
+import { address, attempt, drop, error, f4, file, fill, focused, page, results, run, show, skip, text, unary, until, wav, written } from './harness.mjs';
 
 const fast = { skip, timeout: 60_000 };
 /** Types into the field of an input that has this label. */
@@ -77,6 +77,27 @@ test('extents that the model leaves open are named where a run fails for them', 
   assert.equal(await page.evaluate('document.activeElement.getAttribute("aria-label")'), 'Extents of image');
   await set('Extents of image', '1 1 2 2');
   await run();
+});
+
+test('a picture is normalised as its fields say', fast, async () => {
+  await drop(written('coloured.onnx', identity(['float32', [1, 3, 1, 1]])));
+  await show('run');
+  assert.equal(await page.$eval('[aria-label="Mean of a"]', (field) => field.checkVisibility()), false);
+  await choose(file('../../../models/shapes/heart.png'));
+  const colours = async () => {
+    await run();
+    return new Map((await results()).map(([place, x]) => [place, Number(x)]));
+  };
+  const plain = await colours();
+  await set('Mean of a', '1');
+  await set('Deviation of a', '2, 4, 2');
+  await set('Order of colours of a', 'bgr');
+  const made = await colours();
+  for (const [c, deviation] of [2, 4, 2].entries())
+    assert.ok(Math.abs(made.get(`0, ${c}, 0, 0`) - (plain.get(`0, ${2 - c}, 0, 0`) - 1) / deviation) < 1e-5, `channel ${c}`);
+  await set('Mean of a', 'grey');
+  assert.equal(await attempt(), "input 'a': found the mean 'grey', which is no number");
+  assert.equal(await page.evaluate('document.activeElement.getAttribute("aria-label")'), 'Mean of a');
 });
 
 /** A sound of two channels of 16 bits. */

@@ -35,6 +35,7 @@ test('it runs by WebNN, and nnex itself says where the time goes', { skip }, asy
   await page.waitForFunction("document.getElementById('run').textContent.includes('Time by node')", { timeout: 60_000 });
   const [, apart] = /differs from WebNN’s by (\S+) at most/.exec(await text('#run'));
   assert.ok(Number(apart) < 1e-5, apart);
+  await page.$eval('#way', (line) => line.scrollIntoView());
   await shot('run');
 });
 
