@@ -1,7 +1,7 @@
 // A network as an SVG of layers: every node stands below what it reads. Edges are curves between rows, and pass a row where they have a place of their own in it, so
 // that none runs behind a box.
 
-const kWidth = 168, kHeight = 44, kLane = 16, kGapX = 24, kGapY = 44, kMargin = 20;
+const kWidth = 168, kHeight = 44, kLane = 8, kGapX = 24, kGapY = 44, kMargin = 20;
 /** So many nodes are drawn at a time. */
 export const kMostNodes = 600;
 
@@ -42,11 +42,12 @@ function boxesOf({ inputs, outputs, nodes }, first) {
 
 /** Places in a row that are nearest to what each wishes (least squares), in this order and apart. */
 export function spread(items) {
+  const gap = (a, b) => (a.above && b.above ? kLane / 2 : kGapX); // lanes go side by side
   const blocks = []; // items that touch: {items, sum of what their first one would wish, offset of the next}
   for (const item of items) {
     blocks.push({ items: [[item, 0]], sum: item.wish, width: 0, last: item });
     while (blocks.length > 1) {
-      const [a, b] = blocks.slice(-2), apart = (a.last.width + b.items[0][0].width) / 2 + kGapX;
+      const [a, b] = blocks.slice(-2), apart = (a.last.width + b.items[0][0].width) / 2 + gap(a.last, b.items[0][0]);
       if (a.sum / a.items.length + a.width + apart <= b.sum / b.items.length) break;
       const shift = a.width + apart;
       for (const [each, offset] of b.items) a.items.push([each, offset + shift]);
@@ -88,12 +89,12 @@ function place(boxes) {
     row.sort((a, b) => a.wish - b.wish);
     spread(row);
   }
-  const all = rows.flat(), left = Math.min(...all.map(({ x, width }) => x - width / 2)) - kMargin;
+  const all = rows.flat(), left = all.reduce((least, { x, width }) => Math.min(least, x - width / 2), Infinity) - kMargin; // more than a call takes as arguments
   for (const item of all) {
     item.x -= left;
     item.y = kMargin + item.row * (kHeight + kGapY);
   }
-  return { rows, width: Math.max(...all.map(({ x, width }) => x + width / 2)) + kMargin, height: kMargin + rows.length * (kHeight + kGapY) };
+  return { rows, width: all.reduce((most, { x, width }) => Math.max(most, x + width / 2), 0) + kMargin, height: kMargin + rows.length * (kHeight + kGapY) };
 }
 
 /** The boxes in their places, each with those that it reads, with its readers and lanes, and the size of it all. */
@@ -105,11 +106,11 @@ export function arrange(outline, first = 0) {
 /** What a box reads and who reads it, in words. */
 export const neighbours = ({ from, readers }) => [from.length && `reads ${from.map(({ title }) => title).join(', ')}`, readers.length && `read by ${readers.map(({ title }) => title).join(', ')}`].filter(Boolean);
 
-/** What a box makes, down its lanes and to its readers. */
-function edges(box) {
+/** The line of what a box makes, down its lanes and to its readers: one element, as there may be hundreds of lanes. */
+function line(box) {
   const curve = ({ x, y }, to) => `M${x} ${y + kHeight}C${x} ${y + kHeight + kGapY / 2} ${to.x} ${to.y - kGapY / 2} ${to.x} ${to.y}`;
   const lanes = box.lanes.map((lane) => `${curve(lane.above, lane)}V${lane.y + kHeight}`);
-  return [...lanes, ...box.readers.map((reader) => curve(box.lanes[reader.row - box.row - 2] ?? box, reader))];
+  return [...lanes, ...box.readers.map((reader) => curve(box.lanes[reader.row - box.row - 2] ?? box, reader))].join('');
 }
 
 const measure = (font) => {
@@ -129,7 +130,7 @@ function cut(text, width) {
 export function draw(outline, first = 0) {
   const { boxes, width, height } = arrange(outline, first);
   const large = measure('600 13px system-ui, sans-serif'), fixed = measure('11px ui-monospace, monospace');
-  const lines = boxes.flatMap((box) => edges(box).map((d) => svg('path', { d })));
+  const lines = boxes.filter(({ readers }) => readers.length > 0).map((box) => svg('path', { d: line(box) }));
   for (const [i, box] of boxes.entries())
     box.element = svg('g', {
       class: box.end ? 'node end' : 'node', id: `node-${i}`, transform: `translate(${box.x - kWidth / 2} ${box.y})`, tabindex: i === 0 ? 0 : -1, role: 'option', 'aria-selected': false,

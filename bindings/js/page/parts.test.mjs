@@ -126,7 +126,7 @@ test('no edge runs behind a box', () => {
   let passed = 0;
   for (const row of rows)
     for (const [i, item] of row.entries()) {
-      if (i > 0) assert.ok(item.x - row[i - 1].x >= (item.width + row[i - 1].width) / 2 + 23, 'places in a row are apart');
+      if (i > 0) assert.ok(item.x - row[i - 1].x >= (item.width + row[i - 1].width) / 2 + (item.above && row[i - 1].above ? 3.9 : 23.9), 'places in a row are apart');
       if (!item.above) continue;
       ++passed;
       for (const box of row.filter(({ above }) => !above)) assert.ok(Math.abs(box.x - item.x) > box.width / 2);
@@ -135,6 +135,14 @@ test('no edge runs behind a box', () => {
   for (const box of boxes)
     for (const from of box.from) assert.equal(from.lanes.filter(({ row }) => row < box.row).length, box.row - from.row - 1, 'a lane in every row between');
   assert.deepEqual(neighbours(boxes[1]), ['reads v0', 'read by add, add, add, add, add']);
+});
+
+test('a drawing where all is read at its end is arranged as others are', () => {
+  const nodes = Array.from({ length: kMostNodes - 1 }, (_, i) => ({ op: 'relu', location: '', inputs: [value(i)], outputs: [value(i + 1)] }));
+  nodes.push({ op: 'concat', location: '', inputs: nodes.map((_, i) => value(i + 1)), outputs: [value(kMostNodes)] });
+  const { boxes, rows } = arrange({ inputs: [value(0)], outputs: [value(kMostNodes)], nodes });
+  assert.equal(boxes.at(-2).from.length, kMostNodes - 1);
+  assert.equal(rows.flat().length, boxes.length + ((kMostNodes - 2) * (kMostNodes - 1)) / 2);
 });
 
 test('places in a row are the nearest to the wished ones that are apart', () => {

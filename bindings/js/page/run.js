@@ -23,13 +23,11 @@ export function showRun(on, about) {
     const first = seedOf();
     return Object.fromEntries(await Promise.all(fields.map(async ({ name, value }, i) => [name, await value(first + 1_000_003 * i)])));
   };
-  /** An error with the field that it is about; of extents that nobody has said it is said that they are 1. */
+  /** An error with the field that it is about; where nobody has said extents that the model leaves open, it says so. */
   const placed = (error) => {
-    const open = fields.filter((field) => field.open());
-    const field = error.field ?? fields.find(({ name }) => name === error.input)?.shape ?? (error.code && open.length ? open[0].shape : undefined);
-    if (!error.field && !error.input && error.code && open.length)
-      return Object.assign(new Error(`${sentence(error)}\nExtents that the model leaves open are 1 (${open.map(({ name }) => `'${name}'`).join(', ')}): others may be needed.`), { field });
-    return Object.assign(error, { field });
+    const open = fields.filter((field) => field.open()).map(({ name }) => `'${name}'`).join(', ');
+    if (error.input || error.field || !error.code || !open) return Object.assign(error, { field: error.field ?? fields.find(({ name }) => name === error.input)?.shape });
+    return new Error(`${sentence(error)}\nExtents that the model leaves open are 1 (${open}): the fields 'extents' take others.`);
   };
   const button = make('button', { class: 'act', type: 'submit' }, 'Run');
   const run = () => working('Running …', async (signal) => {
