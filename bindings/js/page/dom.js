@@ -28,7 +28,11 @@ export function bar(part) {
 export const addressOf = (content) => URL.createObjectURL(new Blob([content].flat(), { type: 'application/octet-stream' }));
 /** A button that saves what `content` makes then. */
 export const saving = (name, text, content) => make('button', { class: 'small', type: 'button', 'aria-label': `Save ${name}`, onclick() {
-  const href = addressOf(content());
-  make('a', { href, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(href), 10_000); // browsers read it after the click
+  try {
+    const href = addressOf(content());
+    make('a', { href, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 10_000); // browsers read it after the click
+  } catch { // longer than a text of this browser's may be
+    $('status').textContent = `${name} is too large for this browser to make`;
+  }
 } }, text);

@@ -137,6 +137,16 @@ test('borders of fields and boxes stand out, in the dark too', fast, async () =>
   await dark(false);
 });
 
+test('printed, the drawing is whole and what asks for a model is left out', { ...fast, skip: skip || (name !== 'chromium' && 'its driver prints nothing') }, async () => {
+  await drop(written('chain.onnx', chain(60)));
+  await show('network');
+  await page.emulateMediaType('print');
+  const found = await page.evaluate(() => [document.getElementById('drop').checkVisibility(), document.querySelector('.tools').checkVisibility(),
+    (({ scrollHeight, clientHeight }) => scrollHeight <= clientHeight + 1)(document.querySelector('.drawing'))]);
+  await page.emulateMediaType(null);
+  assert.deepEqual(found, [false, false, true]);
+});
+
 test('where colours are forced, buttons have borders and the chosen tab alone a line', { ...fast, skip: skip || (name !== 'chromium' && 'its driver forces no colours') }, async () => {
   const devtools = await page.createCDPSession();
   await devtools.send('Emulation.setEmulatedMedia', { features: [{ name: 'forced-colors', value: 'active' }] });
