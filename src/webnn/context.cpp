@@ -405,7 +405,9 @@ void GraphCore::run(const std::vector<std::shared_ptr<TensorMemory>>& tensors) {
   for (size_t i = 0; i < input_of.size(); ++i) in[input_of[i]] = nnex::Value(tensors[i]->bytes);
   const auto* outputs = tensors.data() + input_of.size();
   for (size_t i = 0; i < output_of.size(); ++i) out[output_of[i]] = outputs[i]->bytes;
-  const nnex::Status ran = session->run_into(in, out);
+  RunOptions options;
+  options.cancel = &context->lost;
+  const nnex::Status ran = session->run_into(in, out, options);
   for (size_t i = 0; i < output_of.size(); ++i) {  // an operand under several names: the last one was written
     const nnex::Tensor& made = out[output_of[i]];
     if (outputs[i]->bytes.data() != made.data())

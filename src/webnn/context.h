@@ -75,6 +75,7 @@ struct GraphCore {
   std::vector<nnex::Tensor> out;
 
   /// Inputs, then outputs, by name in ascending order. A failure loses the context: its outputs are not what was asked.
+  /// A context that is lost meanwhile ends the run at its next node.
   void run(const std::vector<std::shared_ptr<TensorMemory>>& tensors);
 };
 

@@ -156,6 +156,36 @@ TEST(WebnnTimeline, DestroyRejectsWhatIsPending) {
   tasks.clear();
 }
 
+/// The best of some tries, since a busy machine wakes threads late.
+TEST(WebnnTimeline, DestroyEndsTheRunThatIsOn) {
+  const OperandDescriptor d = {DataType::float32, {256, 256}};
+  const auto seconds = [&](bool destroyed) {
+    using Clock = std::chrono::steady_clock;
+    const auto start = [&] {
+      const Context context = context_of();
+      GraphBuilder builder = *GraphBuilder::create(context);
+      const Operand x = *builder.input("x", d);
+      Operand y = x;
+      for (int i = 0; i < 200; ++i) y = call_one(builder, "tanh", {call_one(builder, "matmul", {y, x})});
+      const Graph graph = *builder.build({{"y", y}}).get();
+      const Tensor from = tensor_of(context, d), to = tensor_of(context, d);
+      EXPECT_TRUE(context.dispatch(graph, {{"x", from}}, {{"y", to}}).ok());
+      EXPECT_TRUE(context.readTensor(to).get().ok());  // planned and packed
+      const auto began = Clock::now();
+      EXPECT_TRUE(context.dispatch(graph, {{"x", from}}, {{"y", to}}).ok());
+      if (destroyed) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));  // it runs
+        context.destroy();
+      }
+      return began;
+    }();  // the last handle waits for the timeline
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  bool ended = false;
+  for (int round = 0; round < 20 && !ended; ++round) ended = seconds(true) < seconds(false) / 3;
+  EXPECT_TRUE(ended);
+}
+
 TEST(WebnnTimeline, WorkQueuedBeforeDestroyFinishes) {
   const Context context = context_of();
   const Graph add = graph_with(context, "add", 3);
