@@ -196,7 +196,7 @@ Napi::Value to_js(Napi::Env env, const std::vector<NamedBytes>& files) {
     if (!file.bytes.empty()) std::memcpy(buffer.Data(), file.bytes.data(), file.bytes.size());
     auto pair = Napi::Array::New(env, 2);
     pair.Set(0U, js(env, file.name));
-    pair.Set(1U, Napi::Uint8Array::New(env, file.bytes.size(), buffer, 0));
+    pair.Set(1U, view_of(env, napi_uint8_array, file.bytes.size(), buffer));
     return Napi::Value(pair);
   });
 }

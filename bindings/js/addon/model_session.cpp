@@ -71,10 +71,16 @@ bool SessionBox::brief(const std::vector<Value>& inputs) const {
   return true;
 }
 
-Napi::Value SessionBox::give(Napi::Env env, std::vector<Value> values, const RunRequest& request) {
+Napi::Value SessionBox::give(Napi::Env env, std::vector<Value> values, const RunRequest& request, Handing handing) {
   auto outputs = Napi::Array::New(env, values.size());
-  for (uint32_t i = 0; i < values.size(); ++i)
-    outputs.Set(i, request.wanted.empty() || request.wanted[i] ? to_js(env, std::move(values[i])) : env.Null());
+  for (uint32_t i = 0; i < values.size(); ++i) {
+    const bool wanted = request.wanted.empty() || request.wanted[i];
+    try {
+      outputs.Set(i, wanted ? to_js(env, std::move(values[i]), handing) : env.Null());
+    } catch (const std::bad_alloc&) {
+      throw to_js(env, no_memory().at("output '" + model_->model.outputs()[i].name + "'"));
+    }
+  }
   account(env);
   if (!request.profile) return outputs;
   auto both = Napi::Object::New(env);
@@ -105,7 +111,7 @@ Napi::Value SessionBox::run(const Napi::CallbackInfo& info) {
                                                                  : here ? Bytes::borrow
                                                                         : Bytes::copy));
   if (here) {
-    if (brief(request->inputs)) return give(env, or_throw(env, compute(*request)), *request);
+    if (brief(request->inputs)) return give(env, or_throw(env, compute(*request)), *request, Handing::at_once);
     if (!borrow) *request = request_from(info, Bytes::copy);  // other shapes: JavaScript will go on during the run
   }
   auto kept = std::make_shared<Napi::ObjectReference>();
@@ -113,7 +119,7 @@ Napi::Value SessionBox::run(const Napi::CallbackInfo& info) {
   return later(
       env, [self = shared_from_this(), request] { return self->compute(*request); },
       [self = shared_from_this(), request, kept](Napi::Env to, std::vector<Value>& values) {
-        return self->give(to, std::move(values), *request);
+        return self->give(to, std::move(values), *request, Handing::in_turn);
       });
 }
 
@@ -122,7 +128,7 @@ Napi::Value SessionBox::run_sync(const Napi::CallbackInfo& info) {
   if (waiting_ > 0)
     throw to_js(env, Error(Code::invalid_argument, "a run of this session is on; await it, or make another session"));
   const RunRequest request = request_from(info, Bytes::borrow);
-  return give(env, or_throw(env, compute(request)), request);
+  return give(env, or_throw(env, compute(request)), request, Handing::at_once);
 }
 
 Napi::Value SessionBox::prepare(const Napi::CallbackInfo& info) {
@@ -142,7 +148,7 @@ Napi::Value SessionBox::prepare(const Napi::CallbackInfo& info) {
 Napi::Value SessionBox::state(const Napi::CallbackInfo& info) {
   return later(
       info.Env(), [self = shared_from_this(), label = text_of(info[1])] { return self->session_.state(label); },
-      [](Napi::Env env, Value& value) { return to_js(env, std::move(value)); });
+      [](Napi::Env env, Value& value) { return to_js(env, std::move(value), Handing::in_turn); });
 }
 
 Napi::Value SessionBox::set_state(const Napi::CallbackInfo& info) {

@@ -64,7 +64,7 @@ class SessionBox : public std::enable_shared_from_this<SessionBox> {
   RunRequest request_from(const Napi::CallbackInfo& info, Bytes bytes);
   Outcome compute(const RunRequest& request);  // on any thread
   /// What TypeScript is given: the values, and after a profiled run the times of its nodes.
-  Napi::Value give(Napi::Env env, std::vector<Value> values, const RunRequest& request);
+  Napi::Value give(Napi::Env env, std::vector<Value> values, const RunRequest& request, Handing handing);
   /// Whether the same shapes ran in so short a time that handing the run to a thread would cost more.
   bool brief(const std::vector<Value>& inputs) const;
   /// f on a thread, after what was asked for before; then `give` makes JavaScript's value of its result.

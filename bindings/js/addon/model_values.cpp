@@ -3,14 +3,10 @@
 #include <cstring>
 #include <limits>
 
-#include "buffers.h"
 #include "model_errors.h"
 
 namespace nnex::js {
 namespace {
-
-/// Below this a copy costs less than memory of our own that garbage collection gives back.
-constexpr int64_t kSmall = 4096;
 
 struct View {
   const void* data = nullptr;
@@ -41,7 +37,7 @@ size_t element_bytes(napi_typedarray_type type) {
   }
 }
 
-View view_of(const Napi::Value& from) {
+View bytes_of(const Napi::Value& from) {
   napi_typedarray_type type{};
   size_t length = 0;
   void* data = nullptr;
@@ -86,7 +82,7 @@ Tensor tensor_from(const Napi::Object& from, Bytes bytes) {
   Shape shape = shape_from(from.Get("dims"));
   const Napi::Value data = from.Get("data");
   if (dtype == DType::str) return strings_from(data, std::move(shape));
-  const View view = view_of(data);
+  const View view = bytes_of(data);
   const auto count = shape.checked_count();
   const auto needed = count ? bytes_for(dtype, *count) : std::nullopt;
   if (!needed || *needed < 0 || static_cast<uint64_t>(*needed) != view.bytes)
@@ -135,24 +131,7 @@ napi_typedarray_type array_of(DType type) {
   }
 }
 
-napi_value buffer_of(Napi::Env env, Tensor t) {
-  const auto bytes = static_cast<size_t>(t.bytes());
-  if (t.bytes() > kSmall && t.owned() && t.writable()) {
-    napi_value buffer = nullptr;
-    auto* kept = new Tensor(std::move(t));
-    const napi_status status = napi_create_external_arraybuffer(
-        env, kept->mutable_data(), bytes, [](napi_env, void*, void* hint) { delete static_cast<Tensor*>(hint); }, kept,
-        &buffer);
-    if (status == napi_ok) return buffer;
-    t = std::move(*kept);  // a runtime that keeps all memory in its own cage
-    delete kept;
-  }
-  auto buffer = make_buffer(env, bytes);
-  if (bytes > 0) std::memcpy(buffer.Data(), t.data(), bytes);
-  return buffer;
-}
-
-Napi::Value data_of(Napi::Env env, Tensor t) {
+Napi::Value data_of(Napi::Env env, Tensor t, Handing handing) {
   if (t.dtype() == DType::str) {
     auto texts = Napi::Array::New(env, static_cast<size_t>(t.count()));
     uint32_t i = 0;
@@ -161,10 +140,7 @@ Napi::Value data_of(Napi::Env env, Tensor t) {
   }
   const napi_typedarray_type type = array_of(t.dtype());
   const size_t length = static_cast<size_t>(t.bytes()) / element_bytes(type);
-  napi_value view = nullptr;
-  if (napi_create_typedarray(env, type, length, buffer_of(env, std::move(t)), 0, &view) != napi_ok)
-    throw Napi::Error::New(env);
-  return {env, view};
+  return view_of(env, type, length, buffer_of(env, std::move(t), handing));
 }
 
 Napi::Array dims_of(Napi::Env env, const Shape& shape) {
@@ -174,18 +150,18 @@ Napi::Array dims_of(Napi::Env env, const Shape& shape) {
   return dims;
 }
 
-Napi::Object tensor_to_js(Napi::Env env, Tensor t) {
+Napi::Object tensor_to_js(Napi::Env env, Tensor t, Handing handing) {
   auto to = Napi::Object::New(env);
   to.Set("type", Napi::Number::New(env, static_cast<double>(t.dtype())));
   to.Set("dims", dims_of(env, t.shape()));
-  to.Set("data", data_of(env, std::move(t)));
+  to.Set("data", data_of(env, std::move(t), handing));
   return to;
 }
 
-Napi::Array array_to_js(Napi::Env env, const std::vector<Value>& values) {
+Napi::Array array_to_js(Napi::Env env, const std::vector<Value>& values, Handing handing) {
   auto to = Napi::Array::New(env, values.size());
   uint32_t i = 0;
-  for (const Value& v : values) to.Set(i++, to_js(env, v));
+  for (const Value& v : values) to.Set(i++, to_js(env, v, handing));
   return to;
 }
 
@@ -210,21 +186,21 @@ Value value_from(const Napi::Value& from, Bytes bytes) {
                       tensor_from(object.Get("indices").As<Napi::Object>(), bytes), shape_from(object.Get("dims"))};
 }
 
-Napi::Value to_js(Napi::Env env, Value value) {
-  if (Tensor* t = value.tensor()) return tensor_to_js(env, std::move(*t));
+Napi::Value to_js(Napi::Env env, Value value, Handing handing) {
+  if (Tensor* t = value.tensor()) return tensor_to_js(env, std::move(*t), handing);
   if (value.empty()) return env.Null();
   auto to = Napi::Object::New(env);
   if (const Sequence* s = value.sequence()) {
     to.Set("element", Napi::Number::New(env, static_cast<double>(s->element)));
-    to.Set("items", array_to_js(env, s->items));
+    to.Set("items", array_to_js(env, s->items, handing));
   } else if (const Map* m = value.map()) {
-    to.Set("keys", tensor_to_js(env, m->keys));
-    to.Set("values", array_to_js(env, m->values));
+    to.Set("keys", tensor_to_js(env, m->keys, handing));
+    to.Set("values", array_to_js(env, m->values, handing));
   } else if (const Optional* o = value.optional()) {
-    to.Set("item", o->item ? to_js(env, *o->item) : env.Null());
+    to.Set("item", o->item ? to_js(env, *o->item, handing) : env.Null());
   } else if (const SparseTensor* s = value.sparse()) {
-    to.Set("values", tensor_to_js(env, s->values));
-    to.Set("indices", tensor_to_js(env, s->indices));
+    to.Set("values", tensor_to_js(env, s->values, handing));
+    to.Set("indices", tensor_to_js(env, s->indices, handing));
     to.Set("dims", dims_of(env, s->shape));
   }
   return to;

