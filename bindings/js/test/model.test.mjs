@@ -569,7 +569,7 @@ test('AbortSignal and timeout stop runs', { skip: here || slow }, async () => {
   const model = await load(heavy(512, 40));
   const x = new Float32Array(512 * 512).fill(1e-4);
   const start = performance.now();
-  await assert.rejects(model.run({ x }, { timeout: 5 }), { code: 'cancelled', message: /deadline/ });
+  await assert.rejects(model.run({ x }, { timeout: 5 }), { code: 'cancelled', message: 'the run passed its timeout of 5 ms' });
   const stop = new AbortController();
   const running = model.run({ x }, { signal: stop.signal });
   const waiting = model.run({ x }, { signal: stop.signal });

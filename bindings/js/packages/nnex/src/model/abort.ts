@@ -43,3 +43,24 @@ export async function abortable<T>(signal: AbortSignal, cancel: () => void, star
     forget!();
   }
 }
+
+/** What setTimeout() can wait for; longer limits are the engine's alone. */
+const kLongestTimer = 2 ** 31 - 1;
+
+/** Rejected with `late()` after so many milliseconds, whatever the engine still does. What is done within the call has no timer. */
+export async function timely<T>(milliseconds: number, late: () => unknown, cancel: () => void, start: () => T | Promise<T>): Promise<T> {
+  const started = start();
+  if (milliseconds > kLongestTimer || typeof (started as Partial<Promise<T>>).then !== 'function') return started;
+  let timer: ReturnType<typeof setTimeout>;
+  const over = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      cancel();
+      reject(late());
+    }, milliseconds);
+  });
+  try {
+    return await Promise.race([started, over]);
+  } finally {
+    clearTimeout(timer!);
+  }
+}

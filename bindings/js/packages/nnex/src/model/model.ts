@@ -1,5 +1,5 @@
 /** Models and sessions: what `load` gives. */
-import { abortable } from './abort.js';
+import { abortable, timely } from './abort.js';
 import { NnexError, settled, shown } from './error.js';
 import { found, quoted } from './found.js';
 import type { ModelEngine, NativeModel, NativeSession, RawNodeTime, RawOutputs, RawPort, RawRunOptions, RawValue } from './native.js';
@@ -150,6 +150,16 @@ export function released(what: string): NnexError {
   return new NnexError('invalid argument', `the ${what} was released`);
 }
 
+/** The error of a run whose time is over. */
+function late(milliseconds: number, where?: string, tasks?: readonly string[]): NnexError {
+  return new NnexError('cancelled', `the run passed its timeout of ${milliseconds} ms`, where, tasks);
+}
+/** An engine's error about a run, which knows no more than that its time was over. */
+function shownOf(error: unknown, { timeout }: { readonly timeout?: number | undefined }): unknown {
+  const known = shown(error);
+  return timeout !== undefined && known instanceof NnexError && known.code === 'cancelled' ? late(timeout, known.where, known.tasks) : known;
+}
+
 const valuesOf = (raw: RawOutputs): RawValue[] => (Array.isArray(raw) ? raw : raw.outputs);
 const timesOf = (raw: RawOutputs): NodeTime[] => (Array.isArray(raw) ? [] : (raw.times as RawNodeTime[]));
 
@@ -199,7 +209,7 @@ export class Session {
       const raw = rawOptions(given, shared);
       return namedOutputs(valuesOf(await this.#start(inputs, raw, given)), raw.wanted, shared) as T;
     } catch (error) {
-      throw shown(error);
+      throw shownOf(error, given ?? {});
     }
   }
 
@@ -212,7 +222,7 @@ export class Session {
     try {
       return namedOutputs(valuesOf(shared.engine.runSync(this.#native, inputs, raw)), raw.wanted, shared) as T;
     } catch (error) {
-      throw shown(error);
+      throw shownOf(error, raw);
     }
   }
 
@@ -226,17 +236,21 @@ export class Session {
       const out = await this.#start(inputs, raw, given);
       return { outputs: namedOutputs(valuesOf(out), raw.wanted, shared) as T, nodes: timesOf(out) };
     } catch (error) {
-      throw shown(error);
+      throw shownOf(error, raw);
     }
   }
 
   async #start(inputs: RawValue[], raw: RawRunOptions, { signal, thread, borrow }: RunOptions): Promise<RawOutputs> {
     const { engine } = this.#shared;
+    const { timeout } = raw;
     const start = (): RawOutputs | Promise<RawOutputs> => engine.run(this.#native, inputs, raw, thread === 'always', borrow === true);
-    if (!signal) return start();
+    const timed = timeout !== undefined && !borrow;  // borrowed inputs are the engine's until it has stopped
+    if (!signal && !timed) return start();
     const flag = engine.canceller();
     raw.cancel = flag;
-    return abortable(signal, () => engine.cancel(flag), start);
+    const cancel = (): void => engine.cancel(flag);
+    const startTimed = timed ? () => timely(timeout, () => late(timeout), cancel, start) : start;
+    return signal ? abortable(signal, cancel, startTimed) : startTimed();
   }
 
   /**

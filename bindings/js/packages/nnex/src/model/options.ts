@@ -53,7 +53,10 @@ export interface RunOptions {
   outputs?: readonly string[];
   /** Stops the run: the promise is then rejected with the signal's reason. */
   signal?: AbortSignal;
-  /** Milliseconds from the call to its end; then an NnexError 'cancelled'. */
+  /**
+   * Milliseconds from the call: the promise is then rejected with an NnexError 'cancelled' that names them (with `borrow` when the run
+   * has stopped, at its next node). runSync() throws it there.
+   */
   timeout?: number;
   /**
    * 'auto': a run that took less than about 50 µs the last time, with inputs of the same shapes, is done at once, within run(); every
