@@ -138,6 +138,7 @@ Status check_buffer(const OperandDescriptor& descriptor, const BufferSource& buf
 }
 
 Status BuilderState::can_build() const {
+  if (context->timeline.forked()) return invalid_state(fmt::format("the builder: {}", kForked));
   if (context->lost()) return invalid_state("the context of the builder is lost");
   if (built) return invalid_state("the builder has built its graph");
   return {};

@@ -26,6 +26,7 @@ Future<T> rejected(Error error) {
 /// What every call on a context asks first.
 Status usable(const std::shared_ptr<ContextState>& context, std::string_view call) {
   if (!context) return type_error(fmt::format("{}: the context is empty", call));
+  if (context->timeline.forked()) return invalid_state(fmt::format("{}: {}", call, kForked));
   if (context->lost()) return invalid_state(fmt::format("{}: {}", call, kLost));
   return {};
 }
@@ -289,7 +290,7 @@ Status check_readable(const std::shared_ptr<ContextState>& context, const Tensor
   if (!context) return usable(context, "readTensor");
   if (tensor.empty()) return type_error("readTensor: the tensor is empty");
   if (tensor.state()->context != context) return type_error("readTensor: the tensor is of another context");
-  if (context->lost()) return invalid_state(fmt::format("readTensor: {}", kLost));
+  NNEX_TRY(usable(context, "readTensor"));
   if (tensor.state()->gone()) return invalid_state("readTensor: the tensor is destroyed");
   if (!tensor.readable()) return type_error("readTensor: the tensor is not readable");
   return {};
@@ -353,7 +354,7 @@ Status Context::writeTensor(const Tensor& tensor, BufferSource inputData) const 
   if (tensor.empty()) return type_error("writeTensor: the tensor is empty");
   if (tensor.state()->context != state_) return type_error("writeTensor: the tensor is of another context");
   TensorState& t = *tensor.state();
-  if (state_->lost()) return invalid_state(fmt::format("writeTensor: {}", kLost));
+  NNEX_TRY(usable(state_, "writeTensor"));
   if (t.gone()) return invalid_state("writeTensor: the tensor is destroyed");
   if (!t.descriptor.writable) return type_error("writeTensor: the tensor is not writable");
   if (static_cast<int64_t>(inputData.bytes.size()) != t.bytes)
@@ -376,7 +377,7 @@ Future<ContextLostInfo> Context::lost() const {
 }
 
 void Context::destroy() const {
-  if (!state_ || state_->lost()) return;
+  if (!state_ || state_->timeline.forked() || state_->lost()) return;
   state_->core->lose("destroyed by destroy()");
   Work work;
   work.call = [core = state_->core] { core->free_all(); };
@@ -384,7 +385,8 @@ void Context::destroy() const {
 }
 
 void Tensor::destroy() const {
-  if (!state_ || state_->destroyed.exchange(true, std::memory_order_acq_rel)) return;
+  if (!state_ || state_->context->timeline.forked()) return;
+  if (state_->destroyed.exchange(true, std::memory_order_acq_rel)) return;
   state_->memory->reads.reject_all(invalid_state("readTensor: the tensor was destroyed"));
   Work work;
   work.call = [memory = state_->memory] { memory->free(); };
@@ -392,7 +394,8 @@ void Tensor::destroy() const {
 }
 
 void Graph::destroy() const {
-  if (!state_ || state_->destroyed.exchange(true, std::memory_order_acq_rel)) return;
+  if (!state_ || state_->context->timeline.forked()) return;
+  if (state_->destroyed.exchange(true, std::memory_order_acq_rel)) return;
   Work work;
   work.call = [core = state_->core] { core->session.reset(); };
   state_->context->timeline.push(std::move(work));

@@ -79,6 +79,9 @@ struct GraphCore {
   void run(const std::vector<std::shared_ptr<TensorMemory>>& tensors);
 };
 
+/// What calls say in a child of the process that made a context, where nothing can be queued.
+inline constexpr const char* kForked = "the context belongs to the process that made it, not to one that was forked";
+
 struct ContextState {
   ContextOptions options;
   int threads = 0;

@@ -1,5 +1,9 @@
 #include "webnn/timeline.h"
 
+#if !defined(__EMSCRIPTEN__)
+#include <pthread.h>
+#endif
+
 #include <chrono>
 
 #include "webnn/context.h"
@@ -9,6 +13,22 @@ namespace {
 
 /// How long the thread looks for new work before it sleeps: a wake costs about as much.
 constexpr auto kSpinTime = std::chrono::microseconds(20);
+
+std::atomic<uint32_t> forks = 0;
+/// How many forks lie between this process and the first that asked.
+uint32_t process() {
+#if !defined(__EMSCRIPTEN__)
+  static const bool watched = pthread_atfork(nullptr, nullptr, [] { ++forks; }) == 0;
+  (void)watched;
+#endif
+  return forks.load(std::memory_order_relaxed);
+}
+
+/// Never joined, detached or destroyed: in this process its number may be that of another thread by now.
+void forget(std::thread thread) {
+  static auto* const kept = new std::vector<std::thread>;
+  kept->push_back(std::move(thread));
+}
 
 }  // namespace
 
@@ -21,7 +41,7 @@ void Work::run() {
     tensors[0]->bytes = std::move(bytes);
 }
 
-Timeline::Timeline(bool own_thread) : queue_(std::make_shared<Queue>()) {
+Timeline::Timeline(bool own_thread) : queue_(std::make_shared<Queue>()), process_(process()) {
 #if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
   own_thread = false;
 #endif
@@ -32,8 +52,14 @@ Timeline::Timeline(bool own_thread) : queue_(std::make_shared<Queue>()) {
   }
 }
 
+bool Timeline::forked() const { return process_ != process() && thread_.joinable(); }
+
 Timeline::~Timeline() {
   if (!thread_.joinable()) return;
+  if (forked()) {  // it may have held the queue's mutex, for ever
+    forget(std::move(thread_));
+    return;
+  }
   {
     std::lock_guard lock(queue_->mutex);
     queue_->stop = true;

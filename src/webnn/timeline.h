@@ -30,13 +30,16 @@ class Timeline {
  public:
   /// Without a thread of its own, work runs inside push().
   explicit Timeline(bool own_thread);
-  /// Waits until everything queued has run; on the timeline's own thread it does not wait, and the rest still runs.
+  /// Waits until everything queued has run; on the timeline's own thread it does not wait, and the rest still runs. In
+  /// a child of fork() neither: the thread is the parent's.
   ~Timeline();
   Timeline(const Timeline&) = delete;
   Timeline& operator=(const Timeline&) = delete;
 
   /// Queues work. Safe from any thread, the timeline's own included.
   void push(Work work);
+  /// Whether its thread is another process's: this one is a child of fork() of that which made the timeline.
+  bool forked() const;
 
  private:
   struct Queue {
@@ -54,6 +57,7 @@ class Timeline {
 
   std::shared_ptr<Queue> queue_;
   std::thread thread_;
+  uint32_t process_;  ///< Which of the processes since this library was loaded, each a child of the one before.
 };
 
 }  // namespace nnex::ml

@@ -1,6 +1,8 @@
 // The timeline of a WebNN context: order and bytes of many queued calls, destruction at any moment, many threads.
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -9,6 +11,7 @@
 #include <cstring>
 #include <deque>
 #include <limits>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -304,6 +307,60 @@ TEST(WebnnTimeline, HandlesMayGoInAnyOrder) {
   }();
   EXPECT_EQ(number(read.get()), 1);
 }
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define NNEX_NO_FORK_TEST
+#endif
+#endif
+#if !defined(NNEX_NO_FORK_TEST)
+/// In a child of fork(): calls on what the parent made fail, letting it go does not wait, and a context of the child's
+/// own works, whichever comes first. Returns the first of these that is not so.
+int child_of_fork(std::optional<Context> old, std::optional<Graph> graph, std::optional<Tensor> tensor,
+                  std::optional<GraphBuilder> builder, bool drop_first) {
+  if (old->createTensor({.dataType = DataType::float32, .shape = {1}}).get().ok()) return 1;
+  if (old->writeTensor(*tensor, std::vector<float>{1}).ok()) return 2;
+  if (old->readTensor(*tensor).get().ok()) return 3;
+  if (old->dispatch(*graph, {{"x", *tensor}}, {{"y", *tensor}}).ok()) return 4;
+  if (builder->input("x", kOne).ok()) return 5;
+  tensor->destroy();
+  graph->destroy();
+  old->destroy();
+  const auto drop = [&] { builder.reset(), tensor.reset(), graph.reset(), old.reset(); };
+  if (drop_first) drop();
+  const Context own = context_of();
+  const Graph add = graph_with(own, "add", 2);
+  const Tensor in = tensor_of(own), out = tensor_of(own);
+  if (!own.dispatch(add, {{"x", in}}, {{"y", out}}).ok()) return 6;
+  if (number(own.readTensor(out).get()) != 2) return 7;
+  if (!drop_first) drop();  // while a thread of this process may have the number of the parent's
+  if (!own.dispatch(add, {{"x", out}}, {{"y", in}}).ok()) return 8;
+  return number(own.readTensor(in).get()) == 4 ? 0 : 9;
+}
+
+TEST(WebnnTimeline, ChildrenOfForkLetItGoAndMakeTheirOwn) {
+  const Context context = context_of();
+  const Graph add = graph_with(context, "add", 1);
+  const Tensor a = tensor_of(context), b = tensor_of(context);
+  const GraphBuilder builder = *GraphBuilder::create(context);
+  for (const bool drop_first : {true, false})
+    for (const int queued : {0, 200}) {
+      for (int i = 0; i < queued; ++i) (void)context.dispatch(add, {{"x", a}}, {{"y", b}});
+      const pid_t child = fork();
+      ASSERT_GE(child, 0);
+      if (child == 0) {
+        alarm(60);  // a child that hangs ends by it
+        _exit(child_of_fork(context, add, b, builder, drop_first));
+      }
+      int status = -1;
+      ASSERT_EQ(waitpid(child, &status, 0), child);
+      EXPECT_EQ(status, 0) << drop_first << ' ' << queued;
+      if (queued) {
+        EXPECT_EQ(number(context.readTensor(b).get()), 1);
+      }
+    }
+}
+#endif
 
 TEST(WebnnBuilder, OneOperandUnderSeveralNamesAndUnusedInputs) {
   const Context context = context_of();

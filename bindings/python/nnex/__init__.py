@@ -183,7 +183,7 @@ def quantize(source, samples=None, *, to="onnx", weights="int8", method="mse", p
     or 'cvm' (whole numbers alone). weights: 'int8', or 'int4', which needs no samples. recipe: a Quantized.recipe, which
     needs none either. keep_float: layers that stay float. What the others mean stands in docs/quantize.md.
     """
-    graph = source if isinstance(source, Graph) else load_graph(source, **options)
+    graph = _nnex.graph_with(source, _options(**options)) if isinstance(source, Graph) else load_graph(source, **options)
     ports = graph.inputs
     if samples is not None and not hasattr(samples, "__len__"):
         samples = list(samples)

@@ -43,6 +43,10 @@ class _Owned:
             raise RuntimeError(f"{type(self).__name__}: an MLContext belongs to the process that made it: its timeline's thread is not in one that was forked")
         return self._raw
 
+    def _destroy(self):
+        if os.getpid() == self._process:  # else it is the parent's, who still has it
+            _nnex.ml_destroy(self._raw)
+
 
 class MLContext(_Owned):
     """Tensors, and graphs that are dispatched in order; of create_context()."""
@@ -112,8 +116,8 @@ class MLContext(_Owned):
         return _nnex.ml_lost(self._handle)
 
     def destroy(self):
-        """Graphs and tensors go with it."""
-        _nnex.ml_destroy(self._handle)
+        """Graphs and tensors go with it. In a process that was forked it does nothing: the parent keeps its context."""
+        self._destroy()
 
 
 class MLGraphBuilder(_Owned):
@@ -167,7 +171,7 @@ class MLTensor(_Owned):
 
     def destroy(self):
         """Its memory goes once what was queued before is done."""
-        _nnex.ml_destroy(self._handle)
+        self._destroy()
 
 
 class MLGraph(_Owned):
@@ -179,4 +183,4 @@ class MLGraph(_Owned):
 
     def destroy(self):
         """What was queued still runs; later dispatches are refused."""
-        _nnex.ml_destroy(self._handle)
+        self._destroy()

@@ -36,7 +36,7 @@ constexpr ElementType kTypes[] = {
     {NNEX_C128, "complex128", "Zd"},
     {NNEX_STR, "str", nullptr},
 };
-/// A module that may not be there; null then.
+/// A module that may not be there; null then. No error is set before.
 PyObject* module_if_there(const char* name) {
   PyObject* const module = PyImport_ImportModule(name);
   if (!module) {

@@ -99,6 +99,16 @@ PyObject* load(PyObject*, PyObject* args) {
   });
 }
 
+/// with_options(graph, options): the graph as they change it.
+PyObject* with_options(PyObject*, PyObject* args) {
+  return guarded([&] {
+    PyObject *graph = nullptr, *options = nullptr;
+    if (!PyArg_ParseTuple(args, "OO", &graph, &options)) throw Raised();
+    auto changed = graph_with(graph, options);
+    return changed ? wrap(std::move(changed)) : Py_NewRef(graph);
+  });
+}
+
 PyObject* parse(PyObject*, PyObject* given) {
   return guarded([&] {
     const std::string words = text_of(given);
@@ -396,6 +406,7 @@ PyObject* quantize(PyObject*, PyObject* args) {
 
 PyMethodDef graph_functions[] = {{"graph_load", load, METH_VARARGS, nullptr},
                                  {"graph_parse", parse, METH_O, nullptr},
+                                 {"graph_with", with_options, METH_VARARGS, nullptr},
                                  {"quantize", quantize, METH_VARARGS, nullptr},
                                  {nullptr, nullptr, 0, nullptr}};
 

@@ -201,7 +201,9 @@ PyObject* load(PyObject*, PyObject* args) {
     const nnex_session_options options = options_of(threads, seed);
     Owned<nnex_model> model;
     if (is<nnex_graph>(source)) {
-      const auto load_options = load_options_of(dict, nullptr);
+      // What looks carried is seen in a source.
+      const auto seen = member(dict, "carry") == Py_True ? source_of(source) : nullptr;
+      const auto load_options = load_options_of(dict, seen.get());
       model = made<nnex_model>(
           [&](nnex_model** out) { return nnex_model_compile(handle_of<nnex_graph>(source), load_options.get(), out); });
     } else {

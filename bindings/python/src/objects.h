@@ -310,6 +310,8 @@ Ref ports_of(size_t count, F port) {
 Owned<nnex_source> source_of(PyObject* object);
 /// Of a dict that nnex/__init__.py makes; `source` tells what is likely carried, and may be null.
 Owned<nnex_load_options> load_options_of(PyObject* dict, const nnex_source* source);
+/// A graph as options of loading change it; null: they change nothing.
+Owned<nnex_graph> graph_with(PyObject* graph, PyObject* dict);
 /// custom.cpp
 void add_custom_op(nnex_load_options* options, PyObject* op);
 

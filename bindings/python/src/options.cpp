@@ -56,6 +56,29 @@ std::string setting_of(PyObject* value) {
 
 }  // namespace
 
+Owned<nnex_graph> graph_with(PyObject* graph, PyObject* dict) {
+  const auto options = load_options_of(dict, nullptr);  // what it refuses is refused of any source
+  bool more = false;
+  for (const char* const key : {"shapes", "carry", "custom_ops"}) more = more || member(dict, key);
+  if (PyObject* const settings = member(dict, "settings"))
+    each_pair(settings, [&](PyObject*, PyObject* value) { more = more || value != Py_None; });
+  if (more) {
+    const auto source = source_of(graph);
+    const auto all = load_options_of(dict, source.get());
+    return made<nnex_graph>([&](nnex_graph** out) { return nnex_graph_load(source.get(), all.get(), out); });
+  }
+  Owned<nnex_graph> fixed;  // symbols are fixed in place: ONNX would take fragments and types that it lacks
+  if (PyObject* const symbols = member(dict, "symbols"))
+    each_pair(symbols, [&](PyObject* name, PyObject* extent) {
+      const std::string symbol = text_of(name);
+      const int64_t number = integer_of(extent);
+      const nnex_graph* const before = fixed ? fixed.get() : handle_of<nnex_graph>(graph);
+      fixed = made<nnex_graph>(
+          [&](nnex_graph** out) { return nnex_graph_set_symbol(before, symbol.c_str(), number, out); });
+    });
+  return fixed;
+}
+
 Owned<nnex_source> source_of(PyObject* object) {
   if (is<nnex_graph>(object)) {  // as ONNX, whose names it keeps
     nnex_save_options save = {};

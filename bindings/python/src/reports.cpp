@@ -120,7 +120,9 @@ PyObject* convert(PyObject*, PyObject* args) {
     PyObject *source = nullptr, *path = nullptr, *options = nullptr, *save_options = nullptr;
     if (!PyArg_ParseTuple(args, "OOOO", &source, &path, &options, &save_options)) throw Raised();
     const SaveOptions save(save_options);
-    const nnex_graph* const graph = is<nnex_graph>(source) ? handle_of<nnex_graph>(source) : nullptr;
+    const nnex_graph* graph = is<nnex_graph>(source) ? handle_of<nnex_graph>(source) : nullptr;
+    const Owned<nnex_graph> changed = graph ? graph_with(source, options) : nullptr;
+    if (changed) graph = changed.get();
     Owned<nnex_source> from;
     Owned<nnex_load_options> load;
     if (!graph) from = source_of(source), load = load_options_of(options, from.get());

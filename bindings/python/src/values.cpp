@@ -44,12 +44,8 @@ Owned<nnex_value> value_of_buffer(PyObject* object, nnex_dtype as) {
   auto from = std::make_unique<Borrowed>();
   if (!from->take(object)) {
     // Rows apart, or backwards: a copy. Types that the protocol lacks have no buffer at all.
-    if (!numpy() || !PyErr_ExceptionMatches(PyExc_ValueError)) {
-      PyErr_Clear();
-      return nullptr;
-    }
-    PyErr_Clear();
-    const Ref copy(PyObject_CallMethod(numpy(), "ascontiguousarray", "O", object));
+    PyErr_Clear();  // first of all: no call of Python's begins with an error set
+    const Ref copy(PyMemoryView_GetContiguous(object, PyBUF_READ, 'C'));
     if (!copy || !from->take(copy.get())) {
       PyErr_Clear();
       return nullptr;

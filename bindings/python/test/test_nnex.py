@@ -447,7 +447,7 @@ except KeyboardInterrupt:
 import sys; sys.path.insert(0, {str(ROOT / 'bindings/python')!r})
 import nnex, numpy as np, signal, threading, os, time
 {handler}
-text = "graph main(x: f32[1,64,400,400]) -> (y) {{ a0 = cos(x); " + " ".join(f"a{{i}} = cos(a{{i - 1}});" for i in range(1, 8)) + " y = relu(a7); }}"
+text = "graph main(x: f32[1,64,400,400]) -> (y) {{ a0 = cos(x); " + " ".join(f"a{{i}} = cos(a{{i - 1}});" for i in range(1, 40)) + " y = relu(a39); }}"
 model = nnex.load(nnex.parse_graph(text))
 threading.Thread(target=lambda: (time.sleep(0.1), os.kill(os.getpid(), signal.SIGINT))).start()
 y = model(np.zeros((1, 64, 400, 400), "float32"))
