@@ -156,6 +156,9 @@ NNEX_C_API nnex_error* nnex_tensor_borrow(nnex_dtype dtype, size_t rank, const i
 /* A tensor of texts, copied; `count` of them, the product of the extents. */
 NNEX_C_API nnex_error* nnex_tensor_strings(size_t rank, const int64_t* extents, const char* const* texts, size_t count,
                                            nnex_value** out);
+/* The same of texts of so many bytes each, whatever they are: they may hold a 0. */
+NNEX_C_API nnex_error* nnex_tensor_texts(size_t rank, const int64_t* extents, const char* const* texts,
+                                         const size_t* sizes, size_t count, nnex_value** out);
 /* The tensor of a DLPack capsule's DLManagedTensor, on the CPU, row-major and dense. It is taken over: its deleter is
  * called when nobody needs the memory any more; not where this function fails. */
 struct DLManagedTensor;
@@ -201,6 +204,8 @@ NNEX_C_API const void* nnex_tensor_data(const nnex_value* tensor);
 NNEX_C_API void* nnex_tensor_mutable_data(nnex_value* tensor);
 /* Element `index` of a tensor of texts; NULL where there is none. */
 NNEX_C_API const char* nnex_tensor_string(const nnex_value* tensor, int64_t index);
+/* The same with the number of its bytes, among which may be a 0, and which need be no UTF-8. */
+NNEX_C_API const char* nnex_tensor_text(const nnex_value* tensor, int64_t index, size_t* size);
 
 /* ---- Sources: where a model comes from ---- */
 
@@ -328,6 +333,8 @@ NNEX_C_API const nnex_port* nnex_model_input(const nnex_model* model, size_t ind
 NNEX_C_API const nnex_port* nnex_model_output(const nnex_model* model, size_t index);
 NNEX_C_API const nnex_port* nnex_model_state(const nnex_model* model, size_t index);
 NNEX_C_API const char* nnex_port_name(const nnex_port* port);
+/* The bytes of its name, among which may be a 0 where a file is strange. */
+NNEX_C_API size_t nnex_port_name_size(const nnex_port* port);
 NNEX_C_API const char* nnex_port_type(const nnex_port* port); /* "f32[N,3,224,224]" */
 NNEX_C_API nnex_dtype nnex_port_dtype(const nnex_port* port);
 NNEX_C_API int nnex_port_rank(const nnex_port* port);                           /* -1: not known. */
@@ -412,6 +419,8 @@ NNEX_C_API const char* nnex_inspection_format(const nnex_inspection* i); /* "onn
 NNEX_C_API const char* nnex_inspection_metadata(const nnex_inspection* i, const char* key);
 /* The keys of the metadata, and the symbols of extents that a load may fix; NULL past the last. */
 NNEX_C_API const char* nnex_inspection_metadata_key(const nnex_inspection* i, size_t index);
+/* The value of that key, with the number of its bytes, among which may be a 0. */
+NNEX_C_API const char* nnex_inspection_metadata_value(const nnex_inspection* i, size_t index, size_t* size);
 NNEX_C_API const char* nnex_inspection_symbol(const nnex_inspection* i, size_t index);
 NNEX_C_API size_t nnex_inspection_inputs(const nnex_inspection* i);
 NNEX_C_API size_t nnex_inspection_outputs(const nnex_inspection* i);

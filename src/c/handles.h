@@ -88,7 +88,7 @@ struct nnex_report {
 struct nnex_inspection {
   nnex::Inspection inspection;
   std::vector<nnex_port> inputs, outputs, states;
-  std::vector<const char*> keys;  ///< Of the metadata, those of nnex itself left out.
+  std::vector<const nnex::MetadataEntry*> entries;  ///< Of the metadata, those of nnex itself left out.
   std::string format;
 };
 

@@ -104,6 +104,7 @@ const nnex_port* nnex_model_output(const nnex_model* m, size_t i) { return m ? p
 const nnex_port* nnex_model_state(const nnex_model* m, size_t i) { return m ? port_at(m->states, i) : nullptr; }
 
 const char* nnex_port_name(const nnex_port* p) { return p ? p->info.name.c_str() : nullptr; }
+size_t nnex_port_name_size(const nnex_port* p) { return p ? p->info.name.size() : 0; }
 const char* nnex_port_type(const nnex_port* p) { return p ? p->info.type.c_str() : nullptr; }
 nnex_dtype nnex_port_dtype(const nnex_port* p) { return p ? static_cast<nnex_dtype>(p->info.dtype) : NNEX_NONE; }
 int nnex_port_rank(const nnex_port* p) {

@@ -123,7 +123,7 @@ nnex_error* nnex_inspect(const nnex_source* source, const nnex_load_options* opt
     auto made = std::make_unique<nnex_inspection>(nnex_inspection{
         std::move(*found), std::move(inputs), std::move(outputs), std::move(states), {}, std::move(format)});
     for (const MetadataEntry& e : made->inspection.metadata)
-      if (!e.internal) made->keys.push_back(e.key.c_str());
+      if (!e.internal) made->entries.push_back(&e);
     *out = made.release();
     return {};
   });
@@ -141,7 +141,12 @@ const char* nnex_inspection_metadata(const nnex_inspection* i, const char* key) 
   return nullptr;
 }
 const char* nnex_inspection_metadata_key(const nnex_inspection* i, size_t k) {
-  return i && k < i->keys.size() ? i->keys[k] : nullptr;
+  return i && k < i->entries.size() ? i->entries[k]->key.c_str() : nullptr;
+}
+const char* nnex_inspection_metadata_value(const nnex_inspection* i, size_t k, size_t* size) {
+  const std::string* const text = i && k < i->entries.size() ? &i->entries[k]->text : nullptr;
+  if (size) *size = text ? text->size() : 0;
+  return text ? text->c_str() : nullptr;
 }
 const char* nnex_inspection_symbol(const nnex_inspection* i, size_t k) {
   return i && k < i->inspection.symbols.size() ? i->inspection.symbols[k].c_str() : nullptr;

@@ -107,6 +107,26 @@ Result<DType> type_of(DlDataType d) {
                                       std::to_string(d.bits) + " bits, " + std::to_string(d.lanes) + " lanes");
 }
 
+/// sizes: null where the texts end in 0.
+nnex_error* tensor_of_texts(size_t rank, const int64_t* extents, const char* const* texts, const size_t* sizes,
+                            size_t count, nnex_value** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(out);
+    auto shape = shape_of(rank, extents);
+    if (!shape.ok()) return std::move(shape).error();
+    std::vector<std::string> all;
+    for (size_t i = 0; i < count; ++i) {
+      if (!texts || !texts[i]) return null_argument("texts");
+      all.emplace_back(texts[i], sizes ? sizes[i] : std::strlen(texts[i]));
+    }
+    auto t = Tensor::from<std::string>(std::move(*shape), all);
+    if (!t.ok()) return std::move(t).error();
+    *out = new nnex_value(Value(std::move(*t)));
+    return {};
+  });
+}
+
 /// What a DLManagedTensor of ours keeps.
 struct Exported {
   DLManagedTensor managed;
@@ -169,21 +189,16 @@ nnex_error* nnex_tensor_borrow(nnex_dtype dtype, size_t rank, const int64_t* ext
 
 nnex_error* nnex_tensor_strings(size_t rank, const int64_t* extents, const char* const* texts, size_t count,
                                 nnex_value** out) {
-  if (out) *out = nullptr;
-  return c::guarded([&]() -> Status {
-    NNEX_C_NEED(out);
-    auto shape = shape_of(rank, extents);
-    if (!shape.ok()) return std::move(shape).error();
-    std::vector<std::string> all;
-    for (size_t i = 0; i < count; ++i) {
-      if (!texts || !texts[i]) return null_argument("texts");
-      all.emplace_back(texts[i]);
-    }
-    auto t = Tensor::from<std::string>(std::move(*shape), all);
-    if (!t.ok()) return std::move(t).error();
-    *out = new nnex_value(Value(std::move(*t)));
-    return {};
-  });
+  return tensor_of_texts(rank, extents, texts, nullptr, count, out);
+}
+
+nnex_error* nnex_tensor_texts(size_t rank, const int64_t* extents, const char* const* texts, const size_t* sizes,
+                              size_t count, nnex_value** out) {
+  if (!sizes && count > 0) {
+    if (out) *out = nullptr;
+    return c::guarded([]() -> Status { return null_argument("sizes"); });
+  }
+  return tensor_of_texts(rank, extents, texts, sizes, count, out);
 }
 
 nnex_error* nnex_tensor_from_dlpack(DLManagedTensor* managed, nnex_value** out) {
@@ -419,10 +434,14 @@ void* nnex_tensor_mutable_data(nnex_value* v) {
   const bool alone = t && t->writable() && t->owner().use_count() <= 1;
   return alone && t->dtype() != DType::str ? t->mutable_data() : nullptr;
 }
-const char* nnex_tensor_string(const nnex_value* v, int64_t index) {
+const char* nnex_tensor_string(const nnex_value* v, int64_t index) { return nnex_tensor_text(v, index, nullptr); }
+const char* nnex_tensor_text(const nnex_value* v, int64_t index, size_t* size) {
+  if (size) *size = 0;
   const Tensor* t = tensor_of(v);
   if (!t || t->dtype() != DType::str || index < 0 || index >= t->count()) return nullptr;
-  return t->strings()[static_cast<size_t>(index)].c_str();
+  const std::string& text = t->strings()[static_cast<size_t>(index)];
+  if (size) *size = text.size();
+  return text.c_str();
 }
 
 }  // extern "C"

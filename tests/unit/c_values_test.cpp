@@ -54,6 +54,27 @@ TEST(CValues, MapsAreMadeReadAndRun) {
   EXPECT_EQ(nnex_value_count(empty.get()), 1u);
 }
 
+TEST(CValues, TextsOfAnyBytes) {
+  const int64_t three = 3;
+  const char* const words[] = {"a\0b", "\xff", ""};
+  const size_t sizes[] = {3, 1, 0};
+  const auto texts =
+      made<ValueHandle>([&](nnex_value** v) { return nnex_tensor_texts(1, &three, words, sizes, 3, v); });
+  for (int64_t i = 0; i < 3; ++i) {
+    size_t size = 9;
+    const char* const found = nnex_tensor_text(texts.get(), i, &size);
+    EXPECT_EQ(std::string_view(found, size), std::string_view(words[i], sizes[i])) << i;
+  }
+  size_t size = 9;
+  EXPECT_EQ(nnex_tensor_text(texts.get(), 3, &size), nullptr);
+  EXPECT_EQ(size, 0u);
+  EXPECT_STREQ(nnex_tensor_string(texts.get(), 0), "a");
+  EXPECT_EQ(refused<ValueHandle>([&](nnex_value** v) { return nnex_tensor_texts(1, &three, words, nullptr, 3, v); }),
+            "found NULL for 'sizes'");
+  EXPECT_EQ(refused<ValueHandle>([&](nnex_value** v) { return nnex_tensor_texts(1, &three, words, sizes, 2, v); }),
+            refused<ValueHandle>([&](nnex_value** v) { return nnex_tensor_strings(1, &three, words, 2, v); }));
+}
+
 TEST(CValues, MapsThatAreNone) {
   const ValueHandle one = floats({}, {1}), twice = whole({2}, {5, 5}), flat = whole({1, 2}, {1, 2});
   nnex_value* const values[] = {one.get(), nullptr};

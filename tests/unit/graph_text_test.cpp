@@ -75,6 +75,10 @@ TEST(GraphText, TensorsKeepTheirBits) {
       "i4[3](-8, 7, 1)",
       "bool[2](true, false)",
       "str[2]('a\\x0ab', '')",
+      // UTF-8 as it is, all other bytes as escapes: alone, cut off, longer than need be, halves of UTF-16, beyond
+      // Unicode.
+      "str[7]('\xc3\xbc\xe2\x82\xac\xf0\x9f\x8e\x89', '\\xff', 'a\\xe2\\x82', '\\xc0\\x80', '\\xed\\xa0\\x80', "
+      "'\\xf4\\x90\\x80\\x80', '\\x00')",
       "c64[1]((1.5,-2))",
       "i64[0]()",
       "f32[]('010000ff')",

@@ -10,6 +10,7 @@ A source of a model is a path (a file, a folder, an archive), the bytes of a fil
 or a mapping from names of files to their bytes.
 """
 
+from collections.abc import Mapping
 from typing import Dict, List
 
 try:
@@ -145,7 +146,7 @@ def view(source, *, format="html", unfolded=False, unchecked=False, **options) -
 def _in_order(ports, inputs):
     """Inputs by name, in order, or one alone, as a tuple in the order of these ports; lists take their types."""
     names = [port.name for port in ports]
-    if isinstance(inputs, dict):
+    if isinstance(inputs, Mapping):
         if sorted(inputs) != sorted(names):
             raise ValueError(f"found inputs {sorted(inputs)}; needed {names}")
         inputs = [inputs[name] for name in names]

@@ -1,6 +1,7 @@
 // Element types, as NumPy, ml_dtypes and the buffer protocol call them.
 
 #include <algorithm>
+#include <cctype>
 #include <string_view>
 
 #include "values.h"
@@ -135,6 +136,12 @@ nnex_dtype dtype_of(PyObject* name) {
                                       : PyObject_GetAttrString(name, PyType_Check(name) ? "__name__" : "name"));
   PyErr_Clear();
   std::string known = own ? text_of(own.get()) : text_of(name);
+  const bool twice = known.size() == 2 && (known[0] == 'i' || known[0] == 'u') && std::isdigit(known[1]);
+  if (twice && known[1] != '1')  // NumPy counts bytes, the types of ports bits
+    raise(PyExc_ValueError, "found an element type '" + known + "'; needed its whole name (int64, int8, uint32, ...)");
+  for (const auto& [brief, whole] :
+       {std::pair("f2", "float16"), std::pair("f4", "float32"), std::pair("f8", "float64")})
+    if (known == brief) known = whole;
   if (known == "float") known = "float64";
   if (known == "int") known = "int64";
   if (known == "bool_") known = "bool";
@@ -142,7 +149,8 @@ nnex_dtype dtype_of(PyObject* name) {
     if (known == t.name) return t.dtype;
   const nnex_dtype dtype = nnex_dtype_named(known.c_str());
   if (dtype == NNEX_NONE)
-    raise(PyExc_ValueError, "found an element type '" + known + "'; needed one of NumPy's names (float32, int64, ...)");
+    raise(PyExc_ValueError,
+          "found an element type '" + known + "'; needed one that networks have (float32, int64, bool, str, ...)");
   return dtype;
 }
 

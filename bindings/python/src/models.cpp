@@ -33,6 +33,16 @@ SessionObject& session_of(PyObject* self) { return *reinterpret_cast<SessionObje
   raise(nnex_error_make(NNEX_INVALID_ARGUMENT, message.c_str(), nullptr));
 }
 
+bool is_called(const nnex_port* port, const std::string& name) {
+  return name.size() == nnex_port_name_size(port) && std::memcmp(name.data(), nnex_port_name(port), name.size()) == 0;
+}
+std::vector<std::string> all_bytes_of(PyObject* names) {
+  if (PyUnicode_Check(names)) return {bytes_of(names)};
+  std::vector<std::string> all;
+  each(names, [&](PyObject* name) { all.push_back(bytes_of(name)); });
+  return all;
+}
+
 /// What a run was given: values in the model's order.
 struct Inputs {
   std::vector<Owned<nnex_value>> owned;
@@ -41,14 +51,14 @@ struct Inputs {
   Inputs(const nnex_model* model, PyObject* args) {
     const size_t count = nnex_model_inputs(model);
     const Py_ssize_t given = PyTuple_Size(args);
-    PyObject* const first = given == 1 ? PyTuple_GetItem(args, 0) : nullptr;
-    const bool by_name = first && PyDict_Check(first) && names_inputs(model, first);
+    const Ref named_inputs = given == 1 ? dict_of(PyTuple_GetItem(args, 0)) : Ref();
+    PyObject* const first = named_inputs.get();
+    const bool by_name = first && names_inputs(model, first);
     if (!by_name && static_cast<size_t>(given) != count)
       refuse("found " + std::to_string(given) + " inputs; needed " + std::to_string(count) + ": " + listed(model));
     for (size_t i = 0; i < count; ++i) {
       const nnex_port* const port = nnex_model_input(model, i);
-      const Ref object = Ref::of(by_name ? PyDict_GetItemString(first, nnex_port_name(port))
-                                         : PyTuple_GetItem(args, static_cast<Py_ssize_t>(i)));
+      const Ref object = Ref::of(by_name ? item_named(first, port) : PyTuple_GetItem(args, static_cast<Py_ssize_t>(i)));
       if (!object)
         refuse(std::string("input '") + nnex_port_name(port) + "' is missing; it takes " + nnex_port_type(port));
       owned.push_back(named(std::string("input '") + nnex_port_name(port) + "'",
@@ -58,6 +68,12 @@ struct Inputs {
   }
 
  private:
+  /// Null: there is none.
+  static PyObject* item_named(PyObject* dict, const nnex_port* port) {
+    PyObject* const found = PyDict_GetItemWithError(dict, name_of(port).get());
+    if (!found && PyErr_Occurred()) throw Raised();
+    return found;
+  }
   static std::string listed(const nnex_model* model) {
     std::string out;
     for (size_t i = 0; i < nnex_model_inputs(model); ++i)
@@ -69,11 +85,11 @@ struct Inputs {
   static bool names_inputs(const nnex_model* model, PyObject* dict) {
     const size_t count = nnex_model_inputs(model);
     if (count == 1 && std::strncmp(nnex_port_type(nnex_model_input(model, 0)), "map", 3) == 0)
-      return PyDict_GetItemString(dict, nnex_port_name(nnex_model_input(model, 0))) != nullptr;
+      return item_named(dict, nnex_model_input(model, 0)) != nullptr;
     each(dict, [&](PyObject* key) {
-      const std::string name = text_of(key);
+      const std::string name = bytes_of(key);
       for (size_t i = 0; i < count; ++i)
-        if (name == nnex_port_name(nnex_model_input(model, i))) return;
+        if (is_called(nnex_model_input(model, i), name)) return;
       refuse("found an input '" + name + "'; needed " + listed(model));
     });
     return true;
@@ -118,9 +134,9 @@ Ref run(const nnex_model* model, Runner& runner, PyObject* args, PyObject* kwarg
   const size_t count = nnex_model_outputs(model);
   std::vector<size_t> wanted;
   if (keywords.outputs) {
-    for (const std::string& name : texts_of(keywords.outputs)) {
+    for (const std::string& name : all_bytes_of(keywords.outputs)) {
       size_t i = 0;
-      while (i < count && name != nnex_port_name(nnex_model_output(model, i))) ++i;
+      while (i < count && !is_called(nnex_model_output(model, i), name)) ++i;
       if (i == count) refuse("found no output '" + name + "'");
       wanted.push_back(i);
     }
@@ -154,7 +170,7 @@ Ref run(const nnex_model* model, Runner& runner, PyObject* args, PyObject* kwarg
   if (!bare) {
     Ref dict = need(PyDict_New());
     for (size_t i = 0; i < wanted.size(); ++i)
-      need(PyDict_SetItem(dict.get(), text(nnex_port_name(nnex_model_output(model, wanted[i]))).get(), made[i].get()));
+      need(PyDict_SetItem(dict.get(), name_of(nnex_model_output(model, wanted[i])).get(), made[i].get()));
     return dict;
   }
   Ref tuple = need(PyTuple_New(static_cast<Py_ssize_t>(made.size())));

@@ -194,6 +194,10 @@ std::string type_name(PyObject* object) {
 void name_error(const std::string& name) {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
+  if (type == PyExc_UnicodeEncodeError) {  // whose own words are of five parts
+    Py_INCREF(PyExc_ValueError);
+    Py_XDECREF(std::exchange(type, PyExc_ValueError));
+  }
   if (type == PyExc_TypeError || type == PyExc_ValueError || type == PyExc_OverflowError) {
     const Ref said(value ? PyObject_Str(value) : nullptr);
     const char* const words = said ? PyUnicode_AsUTF8AndSize(said.get(), nullptr) : nullptr;
@@ -207,13 +211,27 @@ void name_error(const std::string& name) {
   PyErr_Restore(type, value, trace);
 }
 
-std::string text_of(PyObject* object) {
+Ref exact(const char* bytes, size_t size) {
+  return need(PyUnicode_DecodeUTF8(bytes, static_cast<Py_ssize_t>(size), "surrogateescape"));
+}
+
+Ref name_of(const nnex_port* port) { return exact(nnex_port_name(port), nnex_port_name_size(port)); }
+
+std::string bytes_of(PyObject* object) {
   if (!PyUnicode_Check(object)) raise(PyExc_TypeError, "found " + type_name(object) + "; needed str");
   Py_ssize_t size = 0;
-  const char* const utf8 = PyUnicode_AsUTF8AndSize(object, &size);
-  if (!utf8) throw Raised();
-  if (std::strlen(utf8) != static_cast<size_t>(size)) raise(PyExc_ValueError, "found a text with a character 0");
-  return {utf8, static_cast<size_t>(size)};
+  if (const char* const utf8 = PyUnicode_AsUTF8AndSize(object, &size)) return {utf8, static_cast<size_t>(size)};
+  PyErr_Clear();
+  const Ref encoded = need(PyUnicode_AsEncodedString(object, "utf-8", "surrogateescape"));
+  char* bytes = nullptr;
+  need(PyBytes_AsStringAndSize(encoded.get(), &bytes, &size));
+  return {bytes, static_cast<size_t>(size)};
+}
+
+std::string text_of(PyObject* object) {
+  std::string text = bytes_of(object);
+  if (text.find('\0') != std::string::npos) raise(PyExc_ValueError, "found a text with a character 0");
+  return text;
 }
 
 std::string path_of(PyObject* object) {

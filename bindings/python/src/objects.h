@@ -227,9 +227,13 @@ void dealloc(PyObject* self) {
 /// A class of nnex/_types.py, by its name.
 PyObject* kind(const char* name);
 
-Ref text(const char* utf8);               ///< None for NULL.
+Ref text(const char* utf8);  ///< For people: of bytes that are no UTF-8 marks. None for NULL.
+/// Exactly: what is no UTF-8 becomes the lone surrogates of Python's `surrogateescape`, which go back as these bytes.
+Ref exact(const char* bytes, size_t size);
+Ref name_of(const nnex_port* port);
+std::string bytes_of(PyObject* object);   ///< Of str, as `exact` has it; TypeError for others.
 Ref sentence(const char* utf8);           ///< The same of an error's, without its mark (cause_of).
-std::string text_of(PyObject* object);    ///< Of str; TypeError for others.
+std::string text_of(PyObject* object);    ///< The same where a 0 would end it: ValueError for such.
 std::string path_of(PyObject* object);    ///< Of str, bytes and path-like objects.
 std::string type_name(PyObject* object);  ///< "list": for messages.
 /// Puts the name before the text of a TypeError, ValueError or OverflowError that is set.
@@ -290,6 +294,8 @@ struct Wanted {
   explicit Wanted(std::string text);
   Wanted inside() const;  ///< Of a sequence, an optional, a map what it holds.
 };
+/// A mapping as a dict; null: it is none, or a value of another kind.
+Ref dict_of(PyObject* object);
 /// An object as a value.
 Owned<nnex_value> value_of(PyObject* object, const Wanted& wanted = {});
 /// A copy of a tensor whose elements have bytes of their own; of all else null.

@@ -57,8 +57,11 @@ PyObject* inspect(PyObject*, PyObject* args) {
       const char* const found = nnex_inspection_metadata(i, key);
       set(dict.get(), key, text(found ? found : ""));
     }
-    for (size_t k = 0; const char* const key = nnex_inspection_metadata_key(i, k); ++k)
-      set(metadata.get(), key, text(nnex_inspection_metadata(i, key)));
+    for (size_t k = 0; const char* const key = nnex_inspection_metadata_key(i, k); ++k) {
+      size_t size = 0;
+      const char* const value = nnex_inspection_metadata_value(i, k, &size);
+      set(metadata.get(), key, exact(value, size));
+    }
     for (size_t k = 0; k < nnex_inspection_operators(i); ++k) {
       int64_t nodes = 0;
       const char* const name = nnex_inspection_operator(i, k, &nodes);
@@ -103,7 +106,7 @@ struct SaveOptions {
   }
 };
 
-Ref dict_of(const nnex_files* files) {
+Ref contents_of(const nnex_files* files) {
   Ref dict = need(PyDict_New());
   for (size_t i = 0; i < nnex_files_count(files); ++i) {
     size_t size = 0;
@@ -127,10 +130,10 @@ PyObject* convert(PyObject*, PyObject* args) {
     Owned<nnex_load_options> load;
     if (!graph) from = source_of(source), load = load_options_of(options, from.get());
     if (path == Py_None)
-      return dict_of(made<nnex_files>([&](nnex_files** out) {
-                       return graph ? nnex_graph_save_to_memory(graph, &save.c, out)
-                                    : nnex_convert_to_memory(from.get(), load.get(), &save.c, out);
-                     }).get())
+      return contents_of(made<nnex_files>([&](nnex_files** out) {
+                           return graph ? nnex_graph_save_to_memory(graph, &save.c, out)
+                                        : nnex_convert_to_memory(from.get(), load.get(), &save.c, out);
+                         }).get())
           .release();
     const std::string to = path_of(path);
     need(unlocked([&] {

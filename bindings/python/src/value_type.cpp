@@ -18,6 +18,12 @@ Ref nested(const int64_t* extents, size_t rank, int64_t& next, F element) {
   return list;
 }
 
+Ref element_text(const nnex_value* v, int64_t i) {
+  size_t size = 0;
+  const char* const bytes = nnex_tensor_text(v, i, &size);
+  return exact(bytes, size);
+}
+
 Ref lists_of(const nnex_value* v) {
   const nnex_dtype dtype = nnex_tensor_dtype(v);
   const auto* const data = static_cast<const std::byte*>(nnex_tensor_data(v));
@@ -29,7 +35,7 @@ Ref lists_of(const nnex_value* v) {
     };
     switch (dtype) {
       case NNEX_STR:
-        return text(nnex_tensor_string(v, i));
+        return element_text(v, i);
       case NNEX_BF16: {
         const uint32_t word = static_cast<uint32_t>(load(uint16_t{})) << 16;
         float single;
@@ -108,8 +114,8 @@ Ref python_of(Owned<nnex_value> v) {
       for (size_t i = 1; i < count; ++i) {
         int64_t number = 0;
         if (!texts) std::memcpy(&number, static_cast<const std::byte*>(nnex_tensor_data(keys.get())) + (i - 1) * 8, 8);
-        const Ref key = texts ? text(nnex_tensor_string(keys.get(), static_cast<int64_t>(i) - 1))
-                              : need(PyLong_FromLongLong(number));
+        const Ref key =
+            texts ? element_text(keys.get(), static_cast<int64_t>(i) - 1) : need(PyLong_FromLongLong(number));
         need(PyDict_SetItem(dict.get(), key.get(), python_of(item_of(v.get(), i)).get()));
       }
       return dict;
@@ -138,9 +144,8 @@ Ref port_of(const nnex_port* port) {
     }
   }
   static PyObject* const type = kind("Port");
-  return need(PyObject_CallFunction(type, "NNsN", text(nnex_port_name(port)).release(),
-                                    text(nnex_port_type(port)).release(), numpy_name(nnex_port_dtype(port)),
-                                    shape.release()));
+  return need(PyObject_CallFunction(type, "NNsN", name_of(port).release(), text(nnex_port_type(port)).release(),
+                                    numpy_name(nnex_port_dtype(port)), shape.release()));
 }
 
 namespace {

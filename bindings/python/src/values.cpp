@@ -113,7 +113,29 @@ nnex_dtype natural_type(const Nested& n) {
   return NNEX_F32;
 }
 
+[[noreturn]] void too_large(const char* type, const char* max) {
+  raise(PyExc_OverflowError, std::string("found a number beyond what ") + type + " holds (" + max + ")");
+}
+
+float single_of(double x) {
+  const auto single = static_cast<float>(x);
+  if (std::isinf(single) && !std::isinf(x)) too_large("float32", "3.4028235e+38");
+  return single;
+}
+
+uint16_t brain_of(double x) {
+  const auto single = static_cast<float>(x);
+  uint32_t bits;
+  std::memcpy(&bits, &single, 4);
+  if (std::isnan(single)) return static_cast<uint16_t>(bits >> 16 | 0x40);
+  const auto brain = static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+  if ((brain & 0x7fff) == 0x7f80 && !std::isinf(x)) too_large("bfloat16", "3.3895314e+38");
+  return brain;
+}
+
 uint16_t half_of(double x) {
+  constexpr double kBeyond = 65520;  // what rounds to more than 65504
+  if (std::abs(x) >= kBeyond && !std::isinf(x)) too_large("float16", "65504");
   const Ref struct_ = need(PyImport_ImportModule("struct"));
   const Ref packed = need(PyObject_CallMethod(struct_.get(), "pack", "sd", "<e", x));
   char* bytes = nullptr;
@@ -124,9 +146,17 @@ uint16_t half_of(double x) {
   return bits;
 }
 
+/// Whether it is one of NumPy's, which are no whole numbers to Python.
+bool is_truth(PyObject* o) {
+  if (PyLong_Check(o) || !numpy()) return false;
+  static PyObject* const type = need(PyObject_GetAttrString(numpy(), "bool_")).release();
+  return reinterpret_cast<PyObject*>(Py_TYPE(o)) == type;
+}
+
 template <class T>
 T within(PyObject* o) {
   if (PyFloat_Check(o)) raise(PyExc_TypeError, "found a float; needed a whole number");
+  if (is_truth(o)) return static_cast<T>(truth_of(o));
   if constexpr (sizeof(T) == 8 && static_cast<T>(-1) > 0) {
     const Ref index = need(PyNumber_Index(o));
     const unsigned long long value = PyLong_AsUnsignedLongLong(index.get());
@@ -147,16 +177,11 @@ void store(std::byte* data, nnex_dtype dtype, size_t i, PyObject* o) {
     case NNEX_F64:
       return put(real_of(o));
     case NNEX_F32:
-      return put(static_cast<float>(real_of(o)));
+      return put(single_of(real_of(o)));
     case NNEX_F16:
       return put(half_of(real_of(o)));
-    case NNEX_BF16: {
-      const auto single = static_cast<float>(real_of(o));
-      uint32_t bits;
-      std::memcpy(&bits, &single, 4);
-      if (std::isnan(single)) return put(static_cast<uint16_t>(bits >> 16 | 0x40));
-      return put(static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16));
-    }
+    case NNEX_BF16:
+      return put(brain_of(real_of(o)));
     case NNEX_I64:
       return put(within<int64_t>(o));
     case NNEX_I32:
@@ -182,7 +207,8 @@ void store(std::byte* data, nnex_dtype dtype, size_t i, PyObject* o) {
     case NNEX_U2: {
       const int bits = nnex_dtype_bits(dtype);
       const bool sign = dtype == NNEX_I4 || dtype == NNEX_I2;
-      const int64_t value = integer_of(o), low = sign ? -(1 << (bits - 1)) : 0, high = low + (1 << bits) - 1;
+      const int64_t value = is_truth(o) ? truth_of(o) : integer_of(o), low = sign ? -(1 << (bits - 1)) : 0,
+                    high = low + (1 << bits) - 1;
       if (value < low || value > high)
         raise(PyExc_OverflowError,
               "found " + std::to_string(value) + "; needed " + std::to_string(low) + " to " + std::to_string(high));
@@ -212,16 +238,19 @@ Owned<nnex_value> value_of_numbers(PyObject* object, nnex_dtype dtype, PyObject*
     for (const Ref& element : n.elements) {
       PyObject* const o = element.get();
       if (!PyBytes_Check(o)) {
-        texts.push_back(text_of(o));
+        texts.push_back(bytes_of(o));
         continue;
       }
       char* bytes = nullptr;
-      need(PyBytes_AsStringAndSize(o, &bytes, nullptr));
-      texts.emplace_back(bytes);
+      Py_ssize_t size = 0;
+      need(PyBytes_AsStringAndSize(o, &bytes, &size));
+      texts.emplace_back(bytes, static_cast<size_t>(size));
     }
     const auto at = pointers(texts);
+    std::vector<size_t> sizes;
+    for (const std::string& t : texts) sizes.push_back(t.size());
     return made<nnex_value>([&](nnex_value** out) {
-      return nnex_tensor_strings(n.extents.size(), n.extents.data(), at.data(), at.size(), out);
+      return nnex_tensor_texts(n.extents.size(), n.extents.data(), at.data(), sizes.data(), at.size(), out);
     });
   }
   auto value = made<nnex_value>(
@@ -297,6 +326,16 @@ Wanted Wanted::inside() const {
                             end - (comma == std::string::npos ? begin : comma) - 1));
 }
 
+Ref dict_of(PyObject* object) {
+  if (PyDict_Check(object)) return Ref::of(object);
+  if (is<nnex_value>(object) || is_list(object) || PyObject_CheckBuffer(object) || !PyMapping_Check(object) ||
+      !PyObject_HasAttrString(object, "keys") || PyObject_HasAttrString(object, "__array__"))  // a table of pandas
+    return {};
+  Ref dict = need(PyDict_New());
+  need(PyDict_Update(dict.get(), object));
+  return dict;
+}
+
 Owned<nnex_value> value_of(PyObject* object, const Wanted& wanted) {
   const std::string_view type = wanted.type;
   if (is<nnex_value>(object)) return shared(handle_of<nnex_value>(object));
@@ -311,12 +350,14 @@ Owned<nnex_value> value_of(PyObject* object, const Wanted& wanted) {
     return made<nnex_value>(
         [&](nnex_value** out) { return nnex_sequence_make(items.all.data(), items.all.size(), out); });
   }
-  if (PyDict_Check(object)) return map_of(object, wanted.inside());
+  if (const Ref dict = dict_of(object)) return map_of(dict.get(), wanted.inside());
   if (is_list(object) && is_array(first_leaf(object))) {  // rows of arrays
     if (!numpy()) raise(PyExc_TypeError, "found a list of arrays; needed one array");
     const Ref rows = need(PyObject_CallMethod(numpy(), "stack", "O", object));
     return value_of(rows.get(), wanted);
   }
+  if (PyBytes_Check(object) && wanted.dtype != NNEX_NONE && wanted.dtype != NNEX_STR)
+    return value_of_buffer(object, NNEX_NONE);
   if (is_list(object) || PyUnicode_Check(object) || PyBytes_Check(object) || PyFloat_Check(object) ||
       PyLong_Check(object))
     return value_of_numbers(object, wanted.dtype);
@@ -375,7 +416,7 @@ Owned<nnex_value> tensor_of(PyObject* data, nnex_dtype wanted) {
   }
   const bool plain = is_list(data) || PyNumber_Check(data) || PyUnicode_Check(data);
   if (plain && !PyObject_CheckBuffer(data)) return value_of_numbers(data, wanted);
-  auto value = value_of(data);
+  auto value = PyBytes_Check(data) && wanted != NNEX_STR ? value_of_buffer(data, NNEX_NONE) : value_of(data);
   const nnex_dtype found = nnex_tensor_dtype(value.get());
   if (found == wanted) return value;
   if (nnex_dtype_bits(found) != nnex_dtype_bits(wanted) || nnex_dtype_bits(wanted) < 8)

@@ -320,16 +320,37 @@ bool unescape(std::string_view s, std::string& out) {
   return true;
 }
 
+namespace {
+
+/// Bytes of the character of UTF-8 that a text begins with; 0: it begins with none.
+size_t character(std::string_view s) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const size_t size = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+  if (size == 0 || size > s.size()) return 0;
+  for (size_t i = 1; i < size; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  // What fewer bytes could say, halves of UTF-16, and what lies beyond Unicode.
+  if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f)) return 0;
+  if ((first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) > 0x8f)) return 0;
+  return size;
+}
+
+}  // namespace
+
 std::string quoted(std::string_view text) {
   std::string out = "'";
-  for (char c : text) {
+  for (size_t i = 0, size = 0; i < text.size(); i += size) {
+    const char c = text[i];
     const auto byte = static_cast<unsigned char>(c);
+    size = std::max(character(text.substr(i)), size_t{1});
     if (c == '\'' || c == '\\')
       (out += '\\') += c;
-    else if (byte < 0x20 || byte == 0x7f)
+    else if (byte < 0x20 || byte == 0x7f || (byte >= 0x80 && size == 1))
       out += fmt::format("\\x{:02x}", byte);
     else
-      out += c;
+      out += text.substr(i, size);
   }
   return out + "'";
 }

@@ -207,7 +207,7 @@ class Lexer {
 bool stands_for_no_name(std::string_view name);
 /// What a string token means: \', \", \\ and, in dumps, \xNN for bytes that are not printable. False for other escapes.
 bool unescape(std::string_view between_quotes, std::string& out);
-/// The text as a string literal in single quotes.
+/// The text as a string literal in single quotes; bytes that are no UTF-8 or cannot be seen are escaped.
 std::string quoted(std::string_view text);
 
 }  // namespace nnex::graph_text
