@@ -11,22 +11,21 @@ or a mapping from names of files to their bytes.
 """
 
 from collections.abc import Mapping
-from typing import Dict, List
 
 try:
     from . import _nnex
 except ImportError as error:
     raise ImportError(f"nnex's module cannot be loaded: {error} (in a checkout bindings/python/build makes it, for CPython 3.11 and later)") from error
-from ._errors import (Cancelled, Error, Fault, InternalError, InvalidArgument, InvalidModel, LimitReached, NotFound, TimedOut, Unreadable,
+from ._errors import (Cancelled, Error, Fault, InternalError, InvalidArgument, InvalidModel, InvalidType, LimitReached, NotFound, TimedOut, Unreadable,
                       Unsupported)
-from ._nnex import Graph, Model as _Model, Session, Value
+from ._nnex import Cancel, Graph, Model as _Model, Session, Value
 from ._types import Block, Compared, Comparison, CustomOp, Finding, Inspection, Node, NodeTime, Port, Quantized, QuantizedLayer, QuantizedOutput, Report, Severity
 
 __version__, isa, _threads = _nnex.environment()
 
 __all__ = [
-    "Block", "Cancelled", "Compared", "Comparison", "CustomOp", "Error", "Fault", "Finding", "Graph", "Inspection", "InternalError",
-    "InvalidArgument", "InvalidModel", "LimitReached", "Model", "Node", "NodeTime", "NotFound", "Port", "Quantized", "QuantizedLayer", "QuantizedOutput",
+    "Block", "Cancel", "Cancelled", "Compared", "Comparison", "CustomOp", "Error", "Fault", "Finding", "Graph", "Inspection", "InternalError",
+    "InvalidArgument", "InvalidModel", "InvalidType", "LimitReached", "Model", "Node", "NodeTime", "NotFound", "Port", "Quantized", "QuantizedLayer", "QuantizedOutput",
     "Report", "Session", "Severity", "TimedOut", "Unreadable", "Unsupported", "Value", "check", "compare", "convert", "convert_to_bytes", "has", "inspect",
     "isa", "load", "load_graph", "parse_graph", "quantize", "read_value", "usable_threads", "view", "write_value",
 ]
@@ -43,7 +42,7 @@ class Model(_Model):
         options = {"layout": layout, "mean": mean, "scale": scale, "bgr": bgr, "cast": cast, "sample_rate": sample_rate}
         return self._read_input(name, path, options)
 
-    def profile(self, *inputs) -> List[NodeTime]:
+    def profile(self, *inputs) -> list[NodeTime]:
         """How long each node takes: the second run of a session of its own, as a list of NodeTime."""
         session = self.session()
         session.run(*inputs)
@@ -89,8 +88,10 @@ def load(source, *, threads=0, seed=0, symbols=None, shapes=None, carry=None, cu
     symbols: numbers of symbolic extents, {"N": 1}. shapes: other shapes of inputs, {"x": (1, 3, 224, 224)}.
     carry: outputs that become inputs of a session's next run, {"present.0.key": "past_key_values.0.key"}; True: all that
     look so. They are states of sessions then, and no outputs and inputs any more. custom_ops: CustomOp objects.
-    settings: cache (a folder that keeps compiled models), memory_limit (bytes), exact, portable, optimize, isa,
-    external_folder, map, archive_ratio, archive_limit, dialect, weight_seed, expand_compounds, cvm_answers.
+    settings: cache (a folder that keeps compiled models), memory_limit (bytes), exact (only whole numbers, the
+    same on every machine), portable (floats as every machine computes them), optimize (False: as it stands), isa ("avx2": this instruction set at most), external_folder (of tensors beside
+    an ONNX file), map ("never": the file is copied), archive_ratio, archive_limit, dialect (of NNEF), weight_seed (NNEF without
+    weights gets random ones), expand_compounds, cvm_answers.
     """
     return _nnex.load(Model, source, _options(symbols, shapes, carry, custom_ops, **settings), threads, seed)
 
@@ -129,7 +130,7 @@ def convert(source, path, *, format=None, name=None, custom=False, overwrite=Fal
     _nnex.convert(source, path, _options(**options), _save(format, name, custom, overwrite, external_data, keep_fragments))
 
 
-def convert_to_bytes(source, format, *, name=None, custom=False, external_data=False, keep_fragments=False, **options) -> Dict[str, bytes]:
+def convert_to_bytes(source, format, *, name=None, custom=False, external_data=False, keep_fragments=False, **options) -> dict[str, bytes]:
     """As `convert`, into memory: a dict from names of files to their bytes, which is a source again."""
     return _nnex.convert(source, None, _options(**options), _save(format, name, custom, False, external_data, keep_fragments))
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 
 
 class Error(Exception):
@@ -18,6 +19,10 @@ class InvalidArgument(Error, ValueError):
     """The request makes no sense: a wrong shape, a name that is not there."""
 
 
+class InvalidType(InvalidArgument, TypeError):
+    """What WebNN's specification calls a TypeError."""
+
+
 class InvalidModel(Error, ValueError):
     """A file or graph breaks a rule of its standard."""
 
@@ -27,6 +32,9 @@ class Unreadable(Error, OSError):
 
     def __str__(self):
         return str(self.args[0])
+
+    def __reduce__(self):
+        return _again, (type(self), self.args, self.__dict__, (self.errno, self.strerror, self.filename))
 
 
 class NotFound(Unreadable, FileNotFoundError):
@@ -60,12 +68,24 @@ class InternalError(Error, SystemError):
     """A mistake in nnex."""
 
 
+def _again(kind, arguments, told, of_system):
+    error = kind(*arguments)
+    error.__dict__.update(told)
+    error.errno, error.strerror, error.filename = of_system
+    return error
+
+
+def refused(message):
+    """What is refused before WebNN sees it, as WebNN refuses it."""
+    return error_of(0, 0, "invalid argument", message, "", message, "TypeError")
+
+
 # In the order of nnex_code.
 _KINDS = (InvalidArgument, InvalidModel, Unreadable, Unsupported, LimitReached, Fault, Cancelled, InternalError)
 
 
 # What the C interface calls otherwise.
-_WORDS = (("nnex_load_options_symbol or nnex_graph_set_symbol fixes them", 'symbols={"N": 1} fixes them'), ("nnex_isa()", "nnex.isa"), ("save->format", "format"))
+_WORDS = (("nnex_load_options_symbol or nnex_graph_set_symbol fixes them", 'symbols={"N": 1} fixes them'), ("nnex_isa()", "nnex.isa"), ("save->format", "format"), ("and no folder is known", "and no folder is known (external_folder= names it)"))
 
 
 def error_of(number, timed_out, code, message, where, text, name):
@@ -76,12 +96,16 @@ def error_of(number, timed_out, code, message, where, text, name):
         kind = NotFound
     elif kind is Cancelled and timed_out:
         kind = TimedOut
-    error = kind(text)
+    elif kind is InvalidArgument and name == "TypeError":
+        kind = InvalidType
+    error = kind(text.removeprefix(f"{name}: "))
     if isinstance(error, NotFound):
         error.errno, error.strerror = errno.ENOENT, os.strerror(errno.ENOENT)
+        path = re.search("'(.*)': [^']*$", message)
+        error.filename = path and path[1]
     error.code, error.message, error.where, error.name = code, message, where, name
     return error
 
 
-for _kind in (Error, NotFound, TimedOut, *_KINDS):
+for _kind in (Error, InvalidType, NotFound, TimedOut, *_KINDS):
     _kind.__module__ = "nnex"

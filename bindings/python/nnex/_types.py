@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, NamedTuple, Optional, Tuple, Union
+from typing import NamedTuple, Optional, Tuple, Union
 
-if TYPE_CHECKING:
-    from ._nnex import Graph
+from ._nnex import Graph
 
 
 class Port(NamedTuple):
@@ -192,13 +191,18 @@ class CustomOp:
     """An operator that nnex lacks, computed by Python (one that it has is computed by nnex).
 
     run(inputs, attribute): inputs are arrays (None: absent), attribute(name) is an attribute of the node or None; it
-    returns the output, or a tuple of several, which are copied. infer(types, attribute) gives their types as texts ("f32[N,3]") from those
+    returns the output, or a tuple of several, which are copied; None is no output. infer(types, attribute) gives their types as texts ("f32[N,3]") from those
     of the inputs; without it they are known when `run` has made them. It may be called from several threads. pure: equal
     inputs give equal outputs, so that nnex may compute it ahead.
     """
 
     def __init__(self, name, run, *, domain="", infer=None, since=0, until=0, pure=False):
+        if not isinstance(name, str) or not isinstance(domain, str):
+            raise TypeError(f"CustomOp: found the name {name!r} and the domain {domain!r}; needed texts")
         if not callable(run) or not (infer is None or callable(infer)):
             raise TypeError(f"CustomOp {name!r}: found run={run!r}, infer={infer!r}; needed functions")
         self.name, self.domain, self.run, self.infer = name, domain, run, infer
         self.since, self.until, self.pure = since, until, pure
+
+    def __repr__(self):
+        return f"<nnex.CustomOp {f'{self.domain}:' if self.domain else ''}{self.name}>"

@@ -15,7 +15,7 @@ import threading
 import time
 import warnings
 
-from . import Value, __version__ as _nnex_version, inspect as _inspect, load as _load
+from . import Cancel, Value, __version__ as _nnex_version, _nnex, inspect as _inspect, load as _load
 
 __version__ = "1.30.0"  # of the API that is followed; nnex's own is nnex.__version__
 
@@ -43,9 +43,17 @@ class ExecutionOrder(enum.IntEnum):
 
 
 class SessionOptions:
-    """Of these have a meaning: intra_op_num_threads, enable_profiling, profile_file_prefix, overrides of free dimensions."""
+    """Of these have a meaning: intra_op_num_threads, enable_profiling, profile_file_prefix, overrides of free dimensions.
+
+    Others that ONNX Runtime has are taken and do nothing; a name that it does not have is an AttributeError.
+    """
+
+    __slots__ = ("intra_op_num_threads", "inter_op_num_threads", "graph_optimization_level", "execution_mode", "execution_order", "enable_profiling",
+                 "profile_file_prefix", "enable_cpu_mem_arena", "enable_mem_pattern", "enable_mem_reuse", "use_deterministic_compute",
+                 "use_per_session_threads", "log_severity_level", "log_verbosity_level", "logid", "optimized_model_filepath", "_symbols", "_entries", "__weakref__")
 
     def __init__(self):
+        self.use_per_session_threads = True
         self.intra_op_num_threads = self.inter_op_num_threads = 0
         self.graph_optimization_level = GraphOptimizationLevel.ORT_ENABLE_ALL
         self.execution_mode, self.execution_order = ExecutionMode.ORT_SEQUENTIAL, ExecutionOrder.DEFAULT
@@ -70,12 +78,22 @@ class SessionOptions:
 
 
 class RunOptions:
-    """None of these has a meaning here."""
+    """Of these `terminate` has a meaning: True, from any thread, ends the runs that were given these options (nnex.Cancelled)."""
+
+    __slots__ = ("log_severity_level", "log_verbosity_level", "logid", "only_execute_path_to_fetches", "_entries", "_cancel", "__weakref__")
 
     def __init__(self):
         self.log_severity_level, self.log_verbosity_level, self.logid = -1, 0, ""
-        self.terminate = self.only_execute_path_to_fetches = False
-        self._entries = {}
+        self.only_execute_path_to_fetches = False
+        self._entries, self._cancel = {}, Cancel()
+
+    @property
+    def terminate(self):
+        return self._cancel.is_set()
+
+    @terminate.setter
+    def terminate(self, ends):
+        self._cancel.set() if ends else self._cancel.clear()
 
     def add_run_config_entry(self, key, value):
         self._entries[key] = value
@@ -135,22 +153,33 @@ class ModelMetadata:
 class OrtValue:
     """A tensor in memory of nnex's; of ortvalue_from_numpy()."""
 
-    def __init__(self, value):
-        self._value = value
+    def __init__(self, value, own=False):
+        self._value, self._own = value, own  # own: nobody else has its memory, so that it may be filled again
+
+    def __repr__(self):
+        return f"<OrtValue {self._value!r}>"
+
+    def _take(self, value):
+        """What another value holds: in this one's memory where it fits."""
+        fits = self._own and value.dtype != "str" and (value.dtype, value.shape) == (self._value.dtype, self._value.shape)
+        if not fits:
+            self._value, self._own = value, False
+            return
+        (to, size), (address, _) = _nnex.address(self._value), _nnex.address(value)
+        if size:
+            ctypes.memmove(to, address, size)
 
     @staticmethod
     def ortvalue_from_numpy(array, device_type="cpu", device_id=0):
         if device_type != "cpu":
             raise ValueError(f"found the device {device_type!r}; needed 'cpu'")
-        import numpy
-
-        return OrtValue(Value(numpy.array(array)))  # a copy, as there
+        return OrtValue(_nnex.copy_of(array), own=True)  # a copy, as there
 
     @staticmethod
     def ortvalue_from_shape_and_type(shape, element_type, device_type="cpu", device_id=0):
-        import numpy
-
-        return OrtValue.ortvalue_from_numpy(numpy.zeros(shape, element_type), device_type, device_id)
+        if device_type != "cpu":
+            raise ValueError(f"found the device {device_type!r}; needed 'cpu'")
+        return OrtValue(_nnex.zeros(shape, element_type), own=True)
 
     def numpy(self):
         return self._value.python()
@@ -165,9 +194,10 @@ class OrtValue:
         return _ELEMENTS.index(self._value.dtype)
 
     def data_ptr(self):
-        import numpy
+        return _nnex.address(self._value)[0]
 
-        return numpy.asarray(memoryview(self._value)).ctypes.data
+    def tensor_size_in_bytes(self):
+        return _nnex.address(self._value)[1]
 
     def update_inplace(self, array):
         import numpy
@@ -175,7 +205,7 @@ class OrtValue:
         array = numpy.asarray(array)
         if (numpy.shape(array), array.dtype) != (self._value.shape, numpy.dtype(self._value.dtype).newbyteorder(array.dtype.byteorder)):
             raise ValueError(f"found {array.dtype}{list(array.shape)}; needed {self._value.dtype}{list(self._value.shape)}")
-        self._value = Value(numpy.array(array))
+        self._take(_nnex.copy_of(array))
 
     def device_name(self):
         return "cpu"
@@ -197,7 +227,7 @@ class IOBinding:
     """Inputs and outputs by name for run_with_iobinding()."""
 
     def __init__(self, session):
-        self._session, self._inputs, self._names, self._outputs, self._into = session, {}, [], [], {}
+        self._session, self._inputs, self._names, self._outputs, self._into, self._memory = session, {}, [], [], {}, {}
 
     def bind_cpu_input(self, name, array):
         self._inputs[name] = array
@@ -216,7 +246,7 @@ class IOBinding:
         self._inputs[name] = numpy.frombuffer(memory, dtype).reshape(shape)
 
     def bind_ortvalue_output(self, name, value):
-        """The run's output takes the place of what the value held."""
+        """The run's output is written over what the value held; one of another shape or type takes its place."""
         self._names.append(name)
         self._into[name] = value
 
@@ -224,9 +254,12 @@ class IOBinding:
         self._inputs[name] = value
 
     def bind_output(self, name, device_type="cpu", device_id=0, element_type=None, shape=None, buffer_ptr=None):
-        if buffer_ptr is not None or device_type != "cpu":
-            raise NotImplementedError("outputs are bound by name alone, on the CPU")
+        """Into memory of the caller's, with all of element_type, shape and buffer_ptr; else into memory of nnex's."""
+        if device_type != "cpu":
+            raise ValueError(f"found the device {device_type!r}; needed 'cpu'")
         self._names.append(name)
+        if buffer_ptr is not None:
+            self._memory[name] = (_nnex.zeros((0,), element_type).dtype, tuple(shape), buffer_ptr)
 
     def get_outputs(self):
         return self._outputs
@@ -240,6 +273,7 @@ class IOBinding:
     def clear_binding_outputs(self):
         self._names.clear()
         self._into.clear()
+        self._memory.clear()
 
     def synchronize_inputs(self):
         pass
@@ -249,6 +283,9 @@ class IOBinding:
 
 class InferenceSession:
     """A model that may be run from any number of threads at once."""
+
+    def __repr__(self):
+        return f"<InferenceSession of {self._model!r}>"
 
     def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **kwargs):
         self._options = sess_options or SessionOptions()
@@ -271,10 +308,10 @@ class InferenceSession:
         names = list(output_names) if output_names else None
         feed = {name: value._value if isinstance(value, OrtValue) else value for name, value in input_feed.items()}
         if self._profiled is None:
-            made = self._model.run(feed, outputs=names)
+            made = self._model.run(feed, outputs=names, cancel=_cancel_of(run_options))
             return [made[name] for name in names or self._names]
         began = (time.time_ns() - self._start) // 1000
-        made = self._profiled.run(feed, outputs=names)
+        made = self._profiled.run(feed, outputs=names, cancel=_cancel_of(run_options))
         for place, op, kernel, start, took in self._profiled.nodes:
             self._events.append({"cat": "Node", "ph": "X", "pid": os.getpid(), "tid": 0, "name": place, "ts": began + int(start), "dur": int(took),
                                  "args": {"op_name": op, "kernel": kernel, "provider": _CPU}})
@@ -294,7 +331,7 @@ class InferenceSession:
 
     def run_with_ort_values(self, output_names, input_dict_ort_values, run_options=None):
         names = list(output_names) if output_names else None
-        made = self._model.run({name: value._value for name, value in input_dict_ort_values.items()}, outputs=names, values=True)
+        made = self._model.run({name: value._value for name, value in input_dict_ort_values.items()}, outputs=names, values=True, cancel=_cancel_of(run_options))
         return [OrtValue(value) for value in made.values()]
 
     def io_binding(self):
@@ -302,10 +339,16 @@ class InferenceSession:
 
     def run_with_iobinding(self, iobinding, run_options=None):
         feed = {name: value._value if isinstance(value, OrtValue) else value for name, value in iobinding._inputs.items()}
-        made = self._model.run(feed, outputs=iobinding._names or None, values=True)
-        iobinding._outputs = [OrtValue(value) for value in made.values()]
+        made = self._model.run(feed, outputs=iobinding._names or None, values=True, cancel=_cancel_of(run_options))
+        for name, (dtype, shape, pointer) in iobinding._memory.items():
+            if (made[name].dtype, made[name].shape) != (dtype, shape):
+                raise ValueError(f"output {name!r}: found memory of {dtype}{list(shape)}; needed {made[name].dtype}{list(made[name].shape)}")
+            address, size = _nnex.address(made[name])
+            if size:
+                ctypes.memmove(pointer, address, size)
         for name, value in iobinding._into.items():
-            value._value = made[name]
+            value._take(made[name])
+        iobinding._outputs = [iobinding._into.get(name) or OrtValue(value) for name, value in made.items()]
 
     def get_inputs(self):
         return [NodeArg(port) for port in self._inputs]
@@ -348,6 +391,14 @@ class InferenceSession:
 
     def get_profiling_start_time_ns(self):
         return self._start
+
+
+def _cancel_of(run_options):
+    return None if run_options is None else run_options._cancel
+
+
+def get_version_string():
+    return __version__
 
 
 def get_available_providers():

@@ -13,6 +13,7 @@ import json
 import os
 
 from . import _nnex
+from ._errors import refused
 from ._nnex import MLOperand, Value
 
 _NUMPY = {"float32": "float32", "float16": "float16", "int64": "int64", "uint64": "uint64", "int32": "int32", "uint32": "uint32", "int8": "int8", "uint8": "uint8"}
@@ -23,12 +24,33 @@ def create_context(options=None, *, threads=0, **members):
     return MLContext(_nnex.ml_create_context({**(options or {}), **members} or None, threads))
 
 
+def _array(what, data, descriptor):
+    """Numbers in lists as what they are wanted for; arrays of another type or shape are refused, as their bytes would be read as those of this one."""
+    if isinstance(data, (list, tuple, int, float)):
+        try:
+            data = Value(data, descriptor["dataType"])
+        except (TypeError, ValueError, OverflowError) as error:
+            raise refused(f"{what}: {error}") from None
+    _check(what, data, descriptor["dataType"])
+    shape, wanted = getattr(data, "shape", None), tuple(descriptor["shape"])
+    if isinstance(shape, tuple) and len(shape) > 1 and shape != wanted:  # one axis may be any bytes, in order
+        raise refused(f"{what}: found an array of the shape {list(shape)}; needed {list(wanted)}, or one axis")
+    return data
+
+
+def _numpy():
+    try:
+        import numpy
+    except ImportError:
+        return None
+    return numpy
+
+
 def _check(what, data, dtype):
-    """Refuses arrays of another type: their bytes would be read as those of this one."""
     found = getattr(data, "dtype", None)  # a text, of a nnex.Value
     found = getattr(found, "name", found)
     if isinstance(found, str) and dtype in _NUMPY and found not in (dtype, "uint8", "uint16" if dtype == "float16" else None):
-        raise TypeError(f"{what}: found an array of {found}; needed {dtype}")
+        raise refused(f"{what}: found an array of {found}; needed {dtype}")
 
 
 class _Owned:
@@ -61,23 +83,24 @@ class MLContext(_Owned):
 
     def createConstantTensor(self, descriptor, data):
         """A tensor for the builder's `constant`, which any number of graphs share."""
+        if isinstance(descriptor, dict) and {"dataType", "shape"} <= descriptor.keys():
+            data = _array("createConstantTensor()", data, descriptor)
         return MLTensor(_nnex.ml_create_tensor(self._handle, descriptor, data), descriptor)
 
     def writeTensor(self, tensor, data):
         """Copies the bytes of an array now and queues the write."""
-        if isinstance(data, (list, tuple, int, float)):
-            data = Value(data, tensor.dataType)
-        _check("writeTensor()", data, tensor.dataType)
+        data = _array("writeTensor()", data, {"dataType": tensor.dataType, "shape": tensor.shape})
         _nnex.ml_write_tensor(self._handle, tensor._handle, data)
 
     def readTensor(self, tensor, into=None):
-        """Waits for what was queued before; an array of NumPy's, or `into`, which is filled."""
+        """Waits for what was queued before; an array of NumPy's (without it a nnex.Value), or `into`, which is filled."""
         if into is None:
-            import numpy
-
+            numpy = _numpy()
+            if not numpy:
+                return _nnex.ml_read_value(self._handle, tensor._handle, tensor.dataType, tensor.shape)
             into = numpy.empty(tensor.shape, _NUMPY.get(tensor.dataType, "uint8"))
         elif not getattr(getattr(into, "dtype", None), "isnative", True):
-            raise TypeError("readTensor(): found an array of the other byte order; needed the machine's")
+            raise refused("readTensor(): found an array of the other byte order; needed the machine's")
         _check("readTensor()", into, tensor.dataType)
         _nnex.ml_read_tensor(self._handle, tensor._handle, into)
         return into
@@ -96,9 +119,9 @@ class MLContext(_Owned):
             try:
                 value = array if isinstance(array, Value) else Value(array, of.get("dataType") if plain else None)
             except (TypeError, ValueError, OverflowError) as error:
-                raise type(error)(f"input '{name}': {error}") from None
+                raise refused(f"input '{name}': {error}") from None
             if value.dtype is None:
-                raise TypeError(f"input '{name}': found {type(array).__name__}; needed an array")
+                raise refused(f"input '{name}': found {type(array).__name__}; needed an array")
             _check(f"input '{name}'", value, of.get("dataType"))
             tensors[name] = self.createTensor({"dataType": value.dtype, "shape": list(value.shape), "writable": True})
             _nnex.ml_write_tensor(self._handle, tensors[name]._handle, value)
@@ -125,7 +148,7 @@ class MLGraphBuilder(_Owned):
 
     def __init__(self, context):
         super().__init__(_nnex.ml_builder(context._handle))
-        self._inputs = {}
+        self._context, self._inputs = context._handle, {}
 
     def input(self, name, descriptor):
         """An input of the graph: {"dataType": "float32", "shape": [2, 2]}."""
@@ -134,9 +157,9 @@ class MLGraphBuilder(_Owned):
         return made
 
     def constant(self, descriptor, data=None):
-        """Of a descriptor and an array of its type (or bytes), of a type and a number, or of a constant tensor."""
-        if isinstance(descriptor, dict):
-            _check("constant()", data, descriptor.get("dataType"))
+        """Of a descriptor and an array of its type and shape (or lists, or bytes), of a type and a number, or of a constant tensor."""
+        if isinstance(descriptor, dict) and {"dataType", "shape"} <= descriptor.keys() and data is not None:
+            data = _array("constant()", data, descriptor)
         return self._call("constant", [descriptor] if data is None else [descriptor, data])
 
     def build(self, outputs):
@@ -144,14 +167,17 @@ class MLGraphBuilder(_Owned):
         descriptors = {name: {"dataType": operand.dataType, "shape": list(operand.shape)} for name, operand in outputs.items()}
         return MLGraph(_nnex.ml_build(self._handle, outputs), self._inputs, descriptors)
 
+    def __dir__(self):
+        return sorted({*super().__dir__(), *_operations(self._context)})
+
     def __getattr__(self, method):
-        if method.startswith("_"):
-            raise AttributeError(method)
+        if method.startswith("_") or method not in _operations(self._context):
+            raise AttributeError(f"MLGraphBuilder has no operation {method!r}")
 
         def call(*arguments, **options):
             return self._call(method, [*arguments, options] if options else arguments)
 
-        call.__name__ = method
+        call.__name__, call.__doc__ = method, f"The specification's {method}(): operands and numbers in its order, options as keywords or as a dict."
         return call
 
     def _call(self, method, arguments):
@@ -159,11 +185,24 @@ class MLGraphBuilder(_Owned):
         return made[0] if method not in _LISTS and len(made) == 1 else list(made)
 
 
+_known = []
+
+
+def _operations(context):
+    """The names of the builder's operations, which are the same for all contexts."""
+    if not _known:
+        _known.append({name for name, limit in json.loads(_nnex.ml_limits(context)).items() if isinstance(limit, dict)} - {"input", "constant", "output"})
+    return _known[0]
+
+
 _LISTS = {"gru", "lstm", "split"}  # which give sequences, of one operand too
 
 
 class MLTensor(_Owned):
     """Memory of a context's; of MLContext.createTensor()."""
+
+    def __repr__(self):
+        return f"<MLTensor {self.dataType} {self.shape}>"
 
     def __init__(self, handle, descriptor):
         super().__init__(handle)
@@ -176,6 +215,9 @@ class MLTensor(_Owned):
 
 class MLGraph(_Owned):
     """A compiled graph; of MLGraphBuilder.build()."""
+
+    def __repr__(self):
+        return f"<MLGraph ({', '.join(self._inputs)}) -> ({', '.join(self._outputs)})>"
 
     def __init__(self, handle, inputs, outputs):
         super().__init__(handle)

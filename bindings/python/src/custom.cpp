@@ -7,9 +7,11 @@
 namespace nnex_python {
 namespace {
 
+constexpr const char* kNothing = "run() returned None; needed the output, or a tuple of several";
+
 /// A Python object with `domain`, `name`, `since`, `until`, `pure`, `infer` and `run` (nnex.CustomOp).
 struct CustomOp {
-  Ref object;
+  Ref weak;  ///< A reference that does not keep it: a model that its own operator reaches could not be collected.
   std::string domain, name;
 
   /// Attributes as Python asks for them, one at a time: get(name).
@@ -63,7 +65,9 @@ struct CustomOp {
                                      "An attribute of the node by its name; None: it has none."};
     const Ref capsule = need(PyCapsule_New(node, "nnex.node", nullptr));
     const Ref attribute = need(PyCFunction_NewEx(&definition, capsule.get(), nullptr));
-    const Ref given(PyObject_CallMethod(op.object.get(), method, "OO", inputs, attribute.get()));
+    const Ref object = need(PyObject_CallObject(op.weak.get(), nullptr));
+    if (object.get() == Py_None) raise(PyExc_ReferenceError, "the CustomOp is gone, and the model that kept it");
+    const Ref given(PyObject_CallMethod(object.get(), method, "OO", inputs, attribute.get()));
     PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
     if (!given) PyErr_Fetch(&type, &value, &trace);
     PyCapsule_SetName(capsule.get(), "ended");  // who kept it asks in vain
@@ -107,6 +111,7 @@ struct CustomOp {
                                                 : Py_None));
           }
           const std::vector<Ref> outputs = call(op, node, "run", inputs.get());
+          if (outputs.size() == 1 && outputs[0].get() == Py_None) raise(PyExc_TypeError, kNothing);
           for (size_t i = 0; i < outputs.size(); ++i) set_output(node, i, outputs[i].get());
           return true;
         },
@@ -144,7 +149,7 @@ Ref attribute_of(PyObject* object, const char* name) { return need(PyObject_GetA
 
 void add_custom_op(nnex_load_options* options, PyObject* object) {
   auto op = std::make_unique<CustomOp>();
-  op->object = Ref::of(object);
+  op->weak = need(PyWeakref_NewRef(object, nullptr));
   op->domain = text_of(attribute_of(object, "domain").get());
   op->name = text_of(attribute_of(object, "name").get());
   nnex_custom_op c = {};
@@ -156,6 +161,20 @@ void add_custom_op(nnex_load_options* options, PyObject* object) {
   c.run = CustomOp::run, c.release = CustomOp::release, c.context = op.get();
   need(nnex_load_options_custom_op(options, &c));
   (void)op.release();  // the options' now
+}
+
+PyObject* keep(PyObject* object, PyObject* options, PyObject* other) {
+  const Ref owned(object);
+  const auto kept = [](PyObject* of) -> PyObject*& {  // where models and graphs have it
+    return reinterpret_cast<HandleObject<nnex_model>*>(of)->keeps;
+  };
+  static_assert(offsetof(HandleObject<nnex_model>, keeps) == offsetof(HandleObject<nnex_graph>, keeps));
+  const Ref all = need(PyList_New(0));
+  const auto add = [&](PyObject* op) { need(PyList_Append(all.get(), op)); };
+  if (PyObject* const ops = member(options, "custom_ops")) each(ops, add);
+  if (other && kept(other)) each(kept(other), add);
+  if (PyList_Size(all.get()) > 0) kept(object) = need(PyList_AsTuple(all.get())).release();
+  return Ref::of(object).release();
 }
 
 }  // namespace nnex_python

@@ -13,6 +13,9 @@ Ref tuple_of(size_t count, F item) {
   for (size_t i = 0; i < count; ++i) need(PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(i), item(i).release()));
   return tuple;
 }
+/// What is made of a graph keeps its operators.
+PyObject* edited(PyObject* self, Owned<nnex_graph> graph) { return keep(wrap(std::move(graph)), nullptr, self); }
+
 Ref port_or_none(const nnex_port* port) { return port ? port_of(port) : Ref::of(Py_None); }
 
 Ref attribute_of(const nnex_attribute* a) {
@@ -90,12 +93,14 @@ PyObject* load(PyObject*, PyObject* args) {
     PyObject *source = nullptr, *options = nullptr;
     if (!PyArg_ParseTuple(args, "OO", &source, &options)) throw Raised();
     if (is<nnex_model>(source))
-      return wrap(
-          made<nnex_graph>([&](nnex_graph** out) { return nnex_graph_of_model(handle_of<nnex_model>(source), out); }));
+      return keep(wrap(made<nnex_graph>(
+                      [&](nnex_graph** out) { return nnex_graph_of_model(handle_of<nnex_model>(source), out); })),
+                  nullptr, source);
     const auto from = source_of(source);
     const auto load_options = load_options_of(options, from.get());
-    return wrap(
-        made<nnex_graph>([&](nnex_graph** out) { return nnex_graph_load(from.get(), load_options.get(), out); }));
+    return keep(
+        wrap(made<nnex_graph>([&](nnex_graph** out) { return nnex_graph_load(from.get(), load_options.get(), out); })),
+        options, nullptr);
   });
 }
 
@@ -105,7 +110,7 @@ PyObject* with_options(PyObject*, PyObject* args) {
     PyObject *graph = nullptr, *options = nullptr;
     if (!PyArg_ParseTuple(args, "OO", &graph, &options)) throw Raised();
     auto changed = graph_with(graph, options);
-    return changed ? wrap(std::move(changed)) : Py_NewRef(graph);
+    return changed ? keep(wrap(std::move(changed)), options, graph) : Py_NewRef(graph);
   });
 }
 
@@ -136,9 +141,9 @@ PyObject* extract(PyObject* self, PyObject* args, PyObject* kwargs) {
     const auto from = inputs == Py_None ? std::vector<std::string>() : texts_of(inputs);
     const auto to = outputs == Py_None ? std::vector<std::string>() : texts_of(outputs);
     const auto a = pointers(from), b = pointers(to);
-    return wrap(made<nnex_graph>([&](nnex_graph** out) {
-      return nnex_graph_extract(graph_of(self), a.data(), a.size(), b.data(), b.size(), out);
-    }));
+    return edited(self, made<nnex_graph>([&](nnex_graph** out) {
+                    return nnex_graph_extract(graph_of(self), a.data(), a.size(), b.data(), b.size(), out);
+                  }));
   });
 }
 
@@ -150,14 +155,15 @@ PyObject* rename(PyObject* self, PyObject* names) {
       new_names.push_back(text_of(to));
     });
     const auto a = pointers(old_names), b = pointers(new_names);
-    return wrap(made<nnex_graph>(
-        [&](nnex_graph** out) { return nnex_graph_rename(graph_of(self), a.data(), b.data(), a.size(), out); }));
+    return edited(self, made<nnex_graph>([&](nnex_graph** out) {
+                    return nnex_graph_rename(graph_of(self), a.data(), b.data(), a.size(), out);
+                  }));
   });
 }
 
 /// An edit that runs the graph: Ctrl-C ends it.
 template <class F>
-PyObject* edited(F edit) {
+PyObject* run_edited(PyObject* self, F edit) {
   nnex_graph* out = nullptr;
   nnex_error* error = nullptr;
   {
@@ -165,7 +171,7 @@ PyObject* edited(F edit) {
     error = unlocked([&] { return edit(watch.options(), &out); });
   }
   need(error);
-  return wrap(Owned<nnex_graph>(out));
+  return edited(self, Owned<nnex_graph>(out));
 }
 
 PyMethodDef methods[] = {
@@ -182,7 +188,7 @@ PyMethodDef methods[] = {
      [](PyObject* self, PyObject* batch) -> PyObject* {
        return guarded([&] {
          const int64_t n = integer_of(batch);
-         return edited([&](const nnex_run_options* run, nnex_graph** out) {
+         return run_edited(self, [&](const nnex_run_options* run, nnex_graph** out) {
            return nnex_graph_set_batch(graph_of(self), n, run, out);
          });
        });
@@ -193,7 +199,7 @@ PyMethodDef methods[] = {
     {"simplify",
      [](PyObject* self, PyObject*) -> PyObject* {
        return guarded([&] {
-         return edited([&](const nnex_run_options* run, nnex_graph** out) {
+         return run_edited(self, [&](const nnex_run_options* run, nnex_graph** out) {
            return nnex_graph_simplify(graph_of(self), run, out);
          });
        });
@@ -205,7 +211,7 @@ PyMethodDef methods[] = {
      [](PyObject* self, PyObject* dtype) -> PyObject* {
        return guarded([&] {
          const nnex_dtype to = dtype_of(dtype);
-         return edited([&](const nnex_run_options* run, nnex_graph** out) {
+         return run_edited(self, [&](const nnex_run_options* run, nnex_graph** out) {
            return nnex_graph_narrow(graph_of(self), to, run, out);
          });
        });
@@ -217,8 +223,8 @@ PyMethodDef methods[] = {
          static const char* const names[] = {"names", nullptr};
          int too = 0;
          if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:strip", const_cast<char**>(names), &too)) throw Raised();
-         return wrap(
-             made<nnex_graph>([&](nnex_graph** out) { return nnex_graph_strip(graph_of(self), too != 0, out); }));
+         return edited(
+             self, made<nnex_graph>([&](nnex_graph** out) { return nnex_graph_strip(graph_of(self), too != 0, out); }));
        });
      }),
      METH_VARARGS | METH_KEYWORDS,
@@ -301,6 +307,8 @@ PyObject* repr(PyObject* self) {
 PyType_Slot slots[] = {
     {Py_tp_repr, reinterpret_cast<void*>(repr)},
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc<nnex_graph>)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse<nnex_graph>)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear<nnex_graph>)},
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},
     {Py_tp_doc,
@@ -308,7 +316,7 @@ PyType_Slot slots[] = {
          "A network as its file has it; it never changes: what edits one makes another, which shares its weights.")},
     {0, nullptr}};
 PyType_Spec spec = {"nnex._nnex.Graph", sizeof(HandleObject<nnex_graph>), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 
 // ---- Quantising ----
 
@@ -373,7 +381,7 @@ PyObject* quantize(PyObject*, PyObject* args) {
     }
     need(error);
     const Owned<nnex_quantized> done(out);
-    Ref made_graph(wrap(made<nnex_graph>([&](nnex_graph** g) { return nnex_quantized_graph(out, g); })));
+    Ref made_graph(edited(graph, made<nnex_graph>([&](nnex_graph** g) { return nnex_quantized_graph(out, g); })));
     Ref result = need(PyDict_New()), layers = need(PyList_New(0)), outputs = need(PyList_New(0)),
         notes = need(PyList_New(0));
     const char *name = nullptr, *op = nullptr, *why = nullptr;

@@ -101,6 +101,7 @@ struct Keywords {
   PyObject* outputs = nullptr;
   double timeout = 0;
   bool values = false;
+  const std::atomic<bool>* cancel = nullptr;
 
   explicit Keywords(PyObject* kwargs) {
     if (!kwargs) return;
@@ -116,9 +117,11 @@ struct Keywords {
           raise(PyExc_ValueError, "found a timeout of " + std::to_string(timeout) + "; needed seconds above 0");
       } else if (name == "values") {
         values = truth_of(value);
+      } else if (name == "cancel") {
+        if (value != Py_None) cancel = flag_of(value);
       } else {
-        raise(PyExc_TypeError,
-              "found a keyword '" + name + "'; needed outputs, timeout or values (inputs by name are one dict)");
+        raise(PyExc_TypeError, "found a keyword '" + name +
+                                   "'; needed outputs, timeout, cancel or values (inputs by name are one dict)");
       }
     }
   }
@@ -148,7 +151,7 @@ Ref run(const nnex_model* model, Runner& runner, PyObject* args, PyObject* kwarg
   bool timed_out = false;
   {
     constexpr auto kLong = std::chrono::milliseconds(20);
-    const Interruptible watch(keywords.timeout, runner.last > kLong);
+    const Interruptible watch(keywords.timeout, runner.last > kLong, keywords.cancel);
     const auto began = std::chrono::steady_clock::now();
     error = unlocked([&] {
       return nnex_session_run(runner.session.get(), inputs.all.data(), inputs.all.size(), raw.data(), count,
@@ -231,11 +234,12 @@ PyObject* load(PyObject*, PyObject* args) {
     PyObject* const self = wrap(std::move(model), reinterpret_cast<PyTypeObject*>(type));
     reinterpret_cast<ModelObject*>(self)->options = options;
     reinterpret_cast<ModelObject*>(self)->idle = idle.release();
-    return self;
+    return keep(self, dict, is<nnex_graph>(source) ? source : nullptr);
   });
 }
 
 void dealloc_model(PyObject* self) {
+  untrack(self);
   clear_weak<nnex_model>(self);
   delete std::exchange(reinterpret_cast<ModelObject*>(self)->idle, nullptr);
   dealloc<nnex_model>(self);
@@ -259,7 +263,14 @@ PyObject* make_session(PyObject* self, PyObject* args, PyObject* kwargs) {
   });
 }
 
+/// The model, too. It is not cleared: a session has one as long as it lives, and the model's operators are cleared.
+int traverse_session(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(session_of(self).model);
+  return traverse<nnex_session>(self, visit, arg);
+}
+
 void dealloc_session(PyObject* self) {
+  untrack(self);
   clear_weak<nnex_session>(self);
   SessionObject& session = session_of(self);
   session.handle = nullptr;  // the runner's
@@ -313,10 +324,12 @@ PyMethodDef model_methods[] = {
        return guarded([&] { return run_model(self, args, kwargs, false).release(); });
      }),
      METH_VARARGS | METH_KEYWORDS,
-     "run(*inputs, outputs=None, timeout=None, values=False)\n--\n\nOne inference: inputs in the model's order, or one "
-     "dict by their names; gives the outputs "
-     "by theirs.\n\noutputs: names of those that are wanted. timeout: seconds. values: nnex.Value objects, which share "
-     "the\nmemory of the run, in place of NumPy's arrays. May be called from any number of threads at once."},
+     "run(*inputs, outputs=None, timeout=None, cancel=None, values=False)\n--\n\nOne inference: inputs in the model's "
+     "order, or one mapping by their names; gives the outputs "
+     "by theirs.\n\noutputs: names of those that are wanted. timeout: seconds. cancel: a nnex.Cancel, which ends the "
+     "run "
+     "from another\nthread. values: nnex.Value objects, which share the memory of the run, in place of NumPy's arrays. "
+     "May be called from\nany number of threads at once."},
     {"session", method(make_session), METH_VARARGS | METH_KEYWORDS,
      "session(*, threads=0, seed=0)\n--\n\nMemory and states of one caller. threads: of a run; 0: all this process may "
      "use. seed: of random operators\nwithout one of their own."},
@@ -333,6 +346,8 @@ PyGetSetDef model_properties[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot model_slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc_model)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse<nnex_model>)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear<nnex_model>)},
     {Py_tp_call, reinterpret_cast<void*>(+[](PyObject* self, PyObject* args, PyObject* kwargs) -> PyObject* {
        return guarded([&] { return run_model(self, args, kwargs, true).release(); });
      })},
@@ -342,8 +357,9 @@ PyType_Slot model_slots[] = {
      const_cast<char*>(
          "A compiled network; it never changes. `model(x)` runs it and gives its output, or a tuple of several.")},
     {0, nullptr}};
-PyType_Spec model_spec = {"nnex._nnex.Model", sizeof(ModelObject), 0,
-                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, model_slots};
+PyType_Spec model_spec = {
+    "nnex._nnex.Model", sizeof(ModelObject), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, model_slots};
 
 Ref nodes_of(const nnex_session* session) {
   static PyObject* const type = kind("NodeTime");
@@ -369,7 +385,7 @@ PyMethodDef session_methods[] = {
        });
      }),
      METH_VARARGS | METH_KEYWORDS,
-     "run(*inputs, outputs=None, timeout=None, values=False)\n--\n\nAs Model.run; one at a time."},
+     "run(*inputs, outputs=None, timeout=None, cancel=None, values=False)\n--\n\nAs Model.run; one at a time."},
     {"prepare",
      [](PyObject* self, PyObject* args) -> PyObject* {
        return guarded([&] {
@@ -431,6 +447,10 @@ PyGetSetDef session_properties[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot session_slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc_session)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse_session)},
+    {Py_tp_repr, reinterpret_cast<void*>(+[](PyObject* self) -> PyObject* {
+       return PyUnicode_FromFormat("<nnex.Session of %R>", session_of(self).model);
+     })},
     {Py_tp_call, reinterpret_cast<void*>(+[](PyObject* self, PyObject* args, PyObject* kwargs) -> PyObject* {
        return guarded([&] {
          return run(model_of(session_of(self).model), *session_of(self).runner, args, kwargs, true).release();
@@ -441,9 +461,9 @@ PyType_Slot session_slots[] = {
     {Py_tp_doc,
      const_cast<char*>("Memory and states of one caller, who runs one inference at a time (Model.session).")},
     {0, nullptr}};
-PyType_Spec session_spec = {"nnex._nnex.Session", sizeof(SessionObject), 0,
-                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                            session_slots};
+PyType_Spec session_spec = {
+    "nnex._nnex.Session", sizeof(SessionObject), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, session_slots};
 
 }  // namespace
 

@@ -12,10 +12,11 @@ PyModuleDef definition = {
 PyObject* make() {
   return guarded([] {
     Ref module = need(PyModule_Create(&definition));
+    add_cancel(module.get());
     add_values(module.get());
     add_models(module.get());
     add_graphs(module.get());
-    for (PyMethodDef* functions : {model_functions, graph_functions, report_functions})
+    for (PyMethodDef* functions : {value_functions, model_functions, graph_functions, report_functions})
       need(PyModule_AddFunctions(module.get(), functions));
     if (nnex_has("webnn")) {
       add_webnn(module.get());

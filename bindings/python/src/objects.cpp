@@ -75,23 +75,30 @@ struct Interruptible::Handler {
   }
 };
 
-Interruptible::Interruptible(double timeout, bool long_enough) {
+Interruptible::Interruptible(double timeout, bool long_enough, const std::atomic<bool>* cancel) : cancel_(cancel) {
   if (!(timeout >= 0)) raise(PyExc_ValueError, "found a timeout below 0; needed seconds");
   constexpr double kLongest = 9e9;  // of int64 nanoseconds
   options_.timeout_ns = static_cast<int64_t>((timeout < kLongest ? timeout : kLongest) * 1e9);
   if (timeout > 0 && options_.timeout_ns == 0) options_.timeout_ns = 1;
+  options_.context = this;
+  if (cancel) options_.cancelled = [](void* self) { return static_cast<Interruptible*>(self)->cancel_->load(); };
   if (!long_enough || PyThread_get_thread_ident() != main_thread() || !raises_interrupt()) return;
   struct sigaction now;
   if (sigaction(SIGINT, nullptr, &now) != 0 || is_default(now)) return;
   const bool one_of_c = now.sa_handler != at_first.sa_handler && now.sa_sigaction != on_interrupt;
   if (one_of_c && !is_default(at_first)) return;
   handler_ = std::make_unique<Handler>();
-  options_.cancelled = [](void*) { return interrupted != 0; };
+  options_.cancelled = [](void* self) {
+    const auto* const cancel = static_cast<Interruptible*>(self)->cancel_;
+    return interrupted != 0 || (cancel && *cancel);
+  };
 }
 
 Interruptible::~Interruptible() = default;
 
-bool Interruptible::timed_out() const { return options_.timeout_ns > 0 && !(handler_ && interrupted); }
+bool Interruptible::timed_out() const {
+  return options_.timeout_ns > 0 && !(handler_ && interrupted) && !(cancel_ && *cancel_);
+}
 
 Stay::~Stay() {
   while (!over_) pause();

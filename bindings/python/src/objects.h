@@ -6,6 +6,7 @@
 #include <nnex.h>
 #include <structmember.h>
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -122,11 +123,19 @@ class Locked {
   PyGILState_STATE state_;
 };
 
+/// nnex.Cancel: what ends runs that were given it, from any thread.
+struct CancelObject {
+  PyObject_HEAD std::atomic<bool> set;
+};
+/// The flag of a nnex.Cancel; TypeError for others.
+const std::atomic<bool>* flag_of(PyObject* cancel);
+
 /// Lets Ctrl-C end a long call: where the main thread waits in nnex, and Python's own handler would raise
 /// KeyboardInterrupt. Elsewhere Python looks after signals, and handlers of the program's run when the call has ended.
 class Interruptible {
  public:
-  explicit Interruptible(double timeout = 0, bool long_enough = true);
+  /// cancel: ends the call, too, once it is true; may be null.
+  explicit Interruptible(double timeout = 0, bool long_enough = true, const std::atomic<bool>* cancel = nullptr);
   ~Interruptible();
   Interruptible(const Interruptible&) = delete;
   Interruptible& operator=(const Interruptible&) = delete;
@@ -136,6 +145,7 @@ class Interruptible {
 
  private:
   nnex_run_options options_ = {sizeof(nnex_run_options), 0, nullptr, nullptr};
+  const std::atomic<bool>* cancel_ = nullptr;
   struct Handler;
   std::unique_ptr<Handler> handler_;
 };
@@ -145,7 +155,8 @@ class Interruptible {
 template <class T>
 struct HandleObject {
   PyObject_HEAD T* handle;
-  PyObject* weak;  // references that do not keep it
+  PyObject* weak;   // references that do not keep it
+  PyObject* keeps;  // of models and graphs their custom operators, where the collector of cycles sees them; else null
 };
 
 /// Of each handle how it is freed, and its type in Python, made when the module is loaded.
@@ -213,13 +224,31 @@ template <class T>
 void clear_weak(PyObject* self) {
   if (reinterpret_cast<HandleObject<T>*>(self)->weak) PyObject_ClearWeakRefs(self);
 }
+inline void untrack(PyObject* self) {
+  if (PyType_GetFlags(Py_TYPE(self)) & Py_TPFLAGS_HAVE_GC) PyObject_GC_UnTrack(self);
+}
 template <class T>
 void dealloc(PyObject* self) {
   PyTypeObject* const type = Py_TYPE(self);
+  untrack(self);
   clear_weak<T>(self);
+  Py_CLEAR(reinterpret_cast<HandleObject<T>*>(self)->keeps);
   if (T* const handle = handle_of<T>(self)) unlocked([&] { return Handle<T>::free(handle), 0; });
   reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
   Py_DECREF(type);
+}
+
+/// What the collector of cycles asks of types that keep Python's objects.
+template <class T>
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reinterpret_cast<HandleObject<T>*>(self)->keeps);
+  return 0;
+}
+template <class T>
+int clear(PyObject* self) {
+  Py_CLEAR(reinterpret_cast<HandleObject<T>*>(self)->keeps);
+  return 0;
 }
 
 // ---- Python's values ----
@@ -318,16 +347,20 @@ Owned<nnex_source> source_of(PyObject* object);
 Owned<nnex_load_options> load_options_of(PyObject* dict, const nnex_source* source);
 /// A graph as options of loading change it; null: they change nothing.
 Owned<nnex_graph> graph_with(PyObject* graph, PyObject* dict);
-/// custom.cpp
+/// custom.cpp. The options hold it weakly: what keeps it is `keep`.
 void add_custom_op(nnex_load_options* options, PyObject* op);
+/// The object keeps the custom operators of a dict of options, and those that another model or graph keeps; both may be
+/// null. Gives the object.
+PyObject* keep(PyObject* object, PyObject* options, PyObject* other);
 
 // ---- What the module is made of: types, and functions ----
 
+void add_cancel(PyObject* module);
 void add_values(PyObject* module);
 void add_models(PyObject* module);
 void add_graphs(PyObject* module);
 void add_webnn(PyObject* module);
-extern PyMethodDef model_functions[], graph_functions[], report_functions[], webnn_functions[];
+extern PyMethodDef value_functions[], model_functions[], graph_functions[], report_functions[], webnn_functions[];
 
 /// Makes a type and adds it; its objects begin as HandleObject<T>.
 template <class T>

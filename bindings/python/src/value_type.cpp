@@ -1,8 +1,8 @@
 // Values of nnex as Python has them, and their own type.
 
+#include <cmath>
 #include <cstring>
 
-#include "dlpack.h"
 #include "values.h"
 
 namespace nnex_python {
@@ -24,6 +24,14 @@ Ref element_text(const nnex_value* v, int64_t i) {
   return exact(bytes, size);
 }
 
+double number_of_half(uint16_t bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  const double size = exponent == 31  ? (fraction ? std::nan("") : HUGE_VAL)
+                      : exponent == 0 ? std::ldexp(fraction, -24)
+                                      : std::ldexp(1024 + fraction, exponent - 25);
+  return std::copysign(size, bits >> 15 ? -1.0 : 1.0);
+}
+
 Ref lists_of(const nnex_value* v) {
   const nnex_dtype dtype = nnex_tensor_dtype(v);
   const auto* const data = static_cast<const std::byte*>(nnex_tensor_data(v));
@@ -42,6 +50,8 @@ Ref lists_of(const nnex_value* v) {
         std::memcpy(&single, &word, 4);
         return need(PyFloat_FromDouble(single));
       }
+      case NNEX_F16:
+        return need(PyFloat_FromDouble(number_of_half(load(uint16_t{}))));
       case NNEX_I4:
       case NNEX_I2:
       case NNEX_U4:
@@ -204,31 +214,14 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
 }
 void release_buffer(PyObject*, Py_buffer* view) { PyMem_Free(view->internal); }
 
-PyObject* to_dlpack(PyObject* self, PyObject*, PyObject*) {
-  return guarded([&] {
-    // Who reads DLPack may write, too: it gets a copy.
-    nnex_value* v = self_of(self);
-    const Owned<nnex_value> copy = copied(v);
-    if (copy) v = copy.get();
-    DLManagedTensor* managed = nullptr;
-    need(nnex_tensor_to_dlpack(v, &managed));
-    PyObject* const capsule = PyCapsule_New(managed, "dltensor", [](PyObject* c) {
-      if (!PyCapsule_IsValid(c, "dltensor")) return;  // taken over
-      auto* const left = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(c, "dltensor"));
-      if (left->deleter) left->deleter(left);
-    });
-    if (!capsule) managed->deleter(managed);
-    return need(capsule).release();
-  });
-}
-
 PyMethodDef methods[] = {
     {"__copy__", [](PyObject* self, PyObject*) { return Py_NewRef(self); }, METH_NOARGS, "Itself: it never changes."},
     {"__deepcopy__", [](PyObject* self, PyObject*) { return Py_NewRef(self); }, METH_O, "Itself: it never changes."},
     {"__dlpack__", method(to_dlpack), METH_VARARGS | METH_KEYWORDS,
-     "The tensor as a DLPack capsule: a copy, as who reads it may write."},
+     "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nThe tensor as a DLPack "
+     "capsule: a copy, as who reads it may write; copy=False is a BufferError."},
     {"__dlpack_device__", [](PyObject*, PyObject*) { return Py_BuildValue("(ii)", 1, 0); }, METH_NOARGS,
-     "(1, 0): the CPU."},
+     "__dlpack_device__($self, /)\n--\n\n(1, 0): the CPU."},
     {"__array__", method([](PyObject* self, PyObject* args, PyObject* kwargs) -> PyObject* {
        return guarded([&] {
          if (!numpy()) raise(PyExc_ImportError, "NumPy is not installed");
@@ -240,30 +233,46 @@ PyMethodDef methods[] = {
          PyObject* const type = numpy_type(own);
          if (!type && own != NNEX_STR)
            raise(PyExc_TypeError, std::string("NumPy has no elements like those of ") + nnex_value_text(self_of(self)));
-         Ref array = python_tensor(shared(self_of(self)));
-         if (dtype && dtype != Py_None) array = need(PyObject_CallMethod(array.get(), "astype", "O", dtype));
+         const bool never = copy && copy != Py_None && !truth_of(copy);
+         if (never && !type_of(own)->format)
+           raise(PyExc_ValueError, std::string("a copy of ") + nnex_value_text(self_of(self)) + " cannot be avoided");
+         Ref array = never ? need(PyObject_CallMethod(numpy(), "asarray", "N", PyMemoryView_FromObject(self)))
+                           : python_tensor(shared(self_of(self)));
+         if (dtype && dtype != Py_None) {
+           const Ref wanted = need(PyObject_CallMethod(numpy(), "dtype", "O", dtype));
+           const int same =
+               PyObject_RichCompareBool(wanted.get(), need(PyObject_GetAttrString(array.get(), "dtype")).get(), Py_EQ);
+           need(same);
+           if (never && !same) raise(PyExc_ValueError, "a copy of other elements cannot be avoided");
+           if (!same) array = need(PyObject_CallMethod(array.get(), "astype", "O", dtype));
+         }
          return array.release();
        });
      }),
-     METH_VARARGS | METH_KEYWORDS, "An array of NumPy's: a copy."},
+     METH_VARARGS | METH_KEYWORDS,
+     "__array__($self, /, dtype=None, copy=None)\n--\n\nAn array of NumPy's: a copy; with copy=False the same memory, "
+     "to "
+     "be read."},
     {"python",
      [](PyObject* self, PyObject*) { return guarded([&] { return python_of(shared(self_of(self))).release(); }); },
      METH_NOARGS,
-     "As runs give it: an array of NumPy's, a list of such, a dict, or None; what NumPy has no type for as it is."},
+     "python($self, /)\n--\n\nAs runs give it: an array of NumPy's, a list of such, a dict, or None; what NumPy has no "
+     "type for as it is."},
     {"tolist",
      [](PyObject* self, PyObject*) -> PyObject* {
        return guarded([&] {
          const ElementType* const type = type_of(nnex_tensor_dtype(self_of(self)));
          if (!type)
            raise(PyExc_TypeError, std::string("found ") + nnex_value_text(self_of(self)) + "; needed a tensor");
-         if (!type->format) return lists_of(self_of(self)).release();
+         if (!type->format || type->dtype == NNEX_F16)  // which memoryview.tolist() lacks
+           return lists_of(self_of(self)).release();
          if (type->dtype == NNEX_C64 || type->dtype == NNEX_C128)
            raise(PyExc_TypeError, "complex numbers do not become lists; numpy.asarray has them");
          const Ref view = need(PyMemoryView_FromObject(self));
          return need(PyObject_CallMethod(view.get(), "tolist", nullptr)).release();
        });
      },
-     METH_NOARGS, "The elements of a tensor in lists."},
+     METH_NOARGS, "tolist($self, /)\n--\n\nThe elements of a tensor in lists."},
     {"tobytes",
      [](PyObject* self, PyObject*) -> PyObject* {
        return guarded([&] {
@@ -275,7 +284,8 @@ PyMethodDef methods[] = {
              .release();
        });
      },
-     METH_NOARGS, "The elements as they lie in memory; those narrower than 8 bits dense, low bits first."},
+     METH_NOARGS,
+     "tobytes($self, /)\n--\n\nThe elements as they lie in memory; those narrower than 8 bits dense, low bits first."},
     {"items",
      [](PyObject* self, PyObject*) -> PyObject* {
        return guarded([&] {
@@ -286,7 +296,8 @@ PyMethodDef methods[] = {
        });
      },
      METH_NOARGS,
-     "Of a sequence or optional its items; of a map its keys, then its values; of a sparse tensor values and indices."},
+     "items($self, /)\n--\n\nOf a sequence or optional its items; of a map its keys, then its values; of a sparse "
+     "tensor values and indices."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyGetSetDef properties[] = {
@@ -321,11 +332,47 @@ PyType_Slot slots[] = {
     {Py_tp_doc,
      const_cast<char*>(
          "Value(data, dtype=None)\n--\n\nA tensor, or what else an edge of a network carries, in nnex's own memory "
-         "or over an array's. Read-only; NumPy, memoryview and DLPack read it without a copy.")},
+         "or over an array's. Read-only; NumPy and memoryview read it without a copy, DLPack takes one.")},
     {0, nullptr}};
 PyType_Spec spec = {"nnex._nnex.Value", sizeof(HandleObject<nnex_value>), 0, Py_TPFLAGS_DEFAULT, slots};
 
 }  // namespace
+
+/// What stands beside the type: memory of other kinds.
+PyMethodDef value_functions[] = {
+    {"copy_of",
+     [](PyObject*, PyObject* value) -> PyObject* {
+       return guarded([&] {
+         const auto from = value_of(value);
+         auto copy = copied(from.get());
+         return wrap(copy ? std::move(copy) : shared(from.get()));
+       });
+     },
+     METH_O, nullptr},
+    {"zeros",
+     [](PyObject*, PyObject* args) -> PyObject* {
+       return guarded([&] {
+         PyObject *shape = nullptr, *dtype = nullptr;
+         if (!PyArg_ParseTuple(args, "OO", &shape, &dtype)) throw Raised();
+         std::vector<int64_t> extents;
+         each(shape, [&](PyObject* extent) { extents.push_back(integer_of(extent)); });
+         const nnex_dtype type = dtype_of(dtype);
+         return wrap(made<nnex_value>(
+             [&](nnex_value** out) { return nnex_tensor_make(type, extents.size(), extents.data(), out); }));
+       });
+     },
+     METH_VARARGS, nullptr},
+    {"address",
+     [](PyObject*, PyObject* value) -> PyObject* {
+       return guarded([&] {
+         if (!is<nnex_value>(value)) raise(PyExc_TypeError, "found " + type_name(value) + "; needed nnex.Value");
+         return need(Py_BuildValue("(Nn)", PyLong_FromVoidPtr(const_cast<void*>(nnex_tensor_data(self_of(value)))),
+                                   static_cast<Py_ssize_t>(nnex_tensor_bytes(self_of(value)))))
+             .release();
+       });
+     },
+     METH_O, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 void add_values(PyObject* module) { add_type<nnex_value>(module, spec); }
 

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "dlpack.h"
 #include "values.h"
 
 namespace nnex_python {
@@ -54,15 +53,6 @@ Owned<nnex_value> value_of_buffer(PyObject* object, nnex_dtype as) {
   const nnex_dtype dtype = as != NNEX_NONE ? as : type_of_format(from->buffer.format, from->buffer.itemsize);
   if (nnex_dtype_bits(dtype) != 8 * from->buffer.itemsize) return nullptr;
   return dtype == NNEX_NONE ? nullptr : borrow(std::move(from), dtype);
-}
-
-Owned<nnex_value> value_of_dlpack(PyObject* object) {
-  const Ref capsule = need(PyObject_CallMethod(object, "__dlpack__", nullptr));
-  auto* const managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.get(), "dltensor"));
-  if (!managed) throw Raised();
-  auto value = made<nnex_value>([&](nnex_value** out) { return nnex_tensor_from_dlpack(managed, out); });
-  need(PyCapsule_SetName(capsule.get(), "used_dltensor"));
-  return value;
 }
 
 bool is_list(PyObject* object) { return PyList_Check(object) || PyTuple_Check(object); }

@@ -23,6 +23,10 @@ Ref shape_of(const nnex_value* tensor);
 
 /// An object as a tensor of these elements: numbers become them, an array has them, or the same number of bits.
 Owned<nnex_value> tensor_of(PyObject* object, nnex_dtype dtype);
+/// What an object's __dlpack__() gives: its memory, or a copy where rows lie apart.
+Owned<nnex_value> value_of_dlpack(PyObject* object);
+/// Value.__dlpack__(stream, max_version, dl_device, copy).
+PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs);
 /// Another handle.
 Owned<nnex_value> shared(const nnex_value* value);
 

@@ -225,6 +225,25 @@ PyObject* read_tensor(PyObject*, PyObject* args) {
   });
 }
 
+/// read_value(context, tensor, type, shape): a Value of what it holds.
+PyObject* read_value(PyObject*, PyObject* args) {
+  return guarded([&] {
+    PyObject *context = nullptr, *tensor = nullptr, *type = nullptr, *shape = nullptr;
+    if (!PyArg_ParseTuple(args, "OOOO", &context, &tensor, &type, &shape)) throw Raised();
+    const nnex_ml_context* const of = context_of(context);
+    const nnex_ml_tensor* const from = needed<nnex_ml_tensor>(tensor, "MLTensor");
+    std::vector<int64_t> extents;
+    each(shape, [&](PyObject* extent) { extents.push_back(integer_of(extent)); });
+    const nnex_dtype dtype = dtype_of(type);
+    auto value = made<nnex_value>(
+        [&](nnex_value** out) { return nnex_tensor_make(dtype, extents.size(), extents.data(), out); });
+    void* const to = nnex_tensor_mutable_data(value.get());
+    const size_t bytes = nnex_tensor_bytes(value.get());
+    need(unlocked([&] { return nnex_ml_tensor_read(of, from, to, bytes); }));
+    return wrap(std::move(value));
+  });
+}
+
 PyObject* dispatch(PyObject*, PyObject* args) {
   return guarded([&] {
     PyObject *context = nullptr, *graph = nullptr, *in = nullptr, *out = nullptr;
@@ -307,6 +326,7 @@ PyMethodDef webnn_functions[] = {{"ml_create_context", create_context, METH_VARA
                                  {"ml_create_tensor", create_tensor, METH_VARARGS, nullptr},
                                  {"ml_write_tensor", write_tensor, METH_VARARGS, nullptr},
                                  {"ml_read_tensor", read_tensor, METH_VARARGS, nullptr},
+                                 {"ml_read_value", read_value, METH_VARARGS, nullptr},
                                  {"ml_dispatch", dispatch, METH_VARARGS, nullptr},
                                  {"ml_destroy", destroy, METH_O, nullptr},
                                  {"ml_lost", lost, METH_O, nullptr},

@@ -172,8 +172,7 @@ class Values(unittest.TestCase):
             def __dlpack__(self, **_):
                 return array.T.__dlpack__()
 
-        with self.assertRaisesRegex(nnex.Unsupported, "stride"):
-            nnex.Value(Torn())
+        np.testing.assert_array_equal(nnex.Value(Torn()).python(), array.T)
         Torn.__array__ = lambda self: array.T
         np.testing.assert_array_equal(nnex.Value(Torn()).python(), array.T)
         unread = value.__dlpack__()
@@ -710,7 +709,7 @@ class WebNN(unittest.TestCase):
         with self.assertRaises(nnex.Error) as caught:
             webnn.MLGraphBuilder(context).relu("x")
         self.assertEqual(caught.exception.name, "TypeError")
-        with self.assertRaises(nnex.Error):
+        with self.assertRaisesRegex(AttributeError, "reluu"):
             webnn.MLGraphBuilder(context).reluu(x)
         self.assertIsNone(context.lost)
         self.assertEqual(repr(x), "<MLOperand int64 (2,)>")

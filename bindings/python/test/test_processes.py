@@ -60,6 +60,33 @@ class FirstArrays(unittest.TestCase):
         self.assertEqual(said, "refused\n")
 
 
+class WithoutNumPy(unittest.TestCase):
+    def test_answers_are_values(self):
+        said = run("""
+            import sys
+            sys.modules["numpy"] = None
+            import array
+            import nnex, nnex.onnxruntime as ort, nnex.webnn as webnn
+            D = {"dataType": "float32", "shape": [2, 2]}
+            context = webnn.create_context()
+            builder = webnn.MLGraphBuilder(context)
+            half = {"dataType": "float16", "shape": [2]}
+            graph = builder.build({"y": builder.relu(builder.input("x", D)), "h": builder.neg(builder.constant(half, [1, 2]))})
+            made = context.compute(graph, {"x": [[1, -1], [2, 3]]})
+            print(made["y"], made["y"].tolist(), made["h"].tolist())
+            tensor = context.createTensor({**D, "readable": True})
+            print(context.readTensor(tensor).tolist())
+            given = array.array("f", [1, 2])
+            value = ort.OrtValue.ortvalue_from_numpy(given)
+            given[0] = 5
+            print(value.numpy().tolist(), value.shape(), ort.OrtValue.ortvalue_from_shape_and_type([2], "float32").numpy().tolist())
+            print(nnex.load(nnex.parse_graph("graph m(x: str[N]) -> (y) { y = copy(x); }"))(["a", "b"]))
+            print(nnex.Value(memoryview(array.array("i", range(6)))[::-2]).tolist())
+        """)
+        self.assertEqual(said.splitlines(), ["<nnex.Value f32[2,2]> [[1.0, 0.0], [2.0, 3.0]] [-1.0, -2.0]", "[[0.0, 0.0], [0.0, 0.0]]",
+                                             "[1.0, 2.0] [2] [0.0, 0.0]", "['a', 'b']", "[5, 3, 1]"])
+
+
 class Forked(unittest.TestCase):
     PARENT = """
         import os, signal

@@ -28,6 +28,10 @@ assert model([[1, -2]]).tolist() == [[-1.0, 2.0]]
 y = model.run(memoryview(array.array("f", [1, 2, 3, 4])).cast("B").cast("f", [2, 2]))["y"]
 assert (y.shape, y.dtype, memoryview(y).tolist()) == ((2, 2), "float32", [[-1.0, -2.0], [-3.0, -4.0]])
 assert nnex.Value(["a", "b"]).python() == ["a", "b"]
+context = nnex.webnn.create_context()
+builder = nnex.webnn.MLGraphBuilder(context)
+graph = builder.build({"y": builder.relu(builder.input("x", {"dataType": "float32", "shape": [2]}))})
+assert context.compute(graph, {"x": [1, -1]})["y"].tolist() == [1, 0]
 try:
     y.__array__()
 except ImportError:
