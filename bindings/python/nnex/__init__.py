@@ -183,7 +183,7 @@ def quantize(source, samples=None, *, to="onnx", weights="int8", method="mse", p
     samples: inputs that the network meets, as a sequence: of arrays (networks of one input), of tuples in the order of
     the inputs, or of dicts by their names. It is read again and again. to: 'onnx' (codes around float operators), 'nnef'
     or 'cvm' (whole numbers alone). weights: 'int8', or 'int4', which needs no samples. recipe: a Quantized.recipe, which
-    needs none either. keep_float: layers that stay float. What the others mean stands in docs/quantize.md.
+    needs none either. keep_float: layers that stay float. What the others mean stands in docs/quantize.md of the sources.
     """
     graph = _nnex.graph_with(source, _options(**options)) if isinstance(source, Graph) else load_graph(source, **options)
     ports = graph.inputs
