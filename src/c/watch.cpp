@@ -62,7 +62,7 @@ class Watcher {
     std::thread([this] {
       sigset_t all;
       sigfillset(&all);
-      // Signals are for the threads of the host. Of this thread alone, as pthread_sigmask would, which older glibc has elsewhere.
+      // Signals are for the threads of the host. This sets the mask of one thread, too, and every glibc has it.
       sigprocmask(SIG_SETMASK, &all, nullptr);
       watch_all();
     }).detach();

@@ -92,15 +92,13 @@ INSTANTIATE_TEST_SUITE_P(
              "heads = "
              "6, interleaved = true); }"},
         Case{"lstm_of_a_batch",
-             "graph g(x: f32[5,40,32]) -> (y) { k = range(f32[](0), f32[](8192), f32[](1)); s = sin(k); w = reshape(s, "
-             "i64[3](1, 256, 32)); k2 = range(f32[](0), f32[](16384), f32[](1)); s2 = cos(k2); r = reshape(s2, "
-             "i64[3](1, "
-             "256, 64)); y = lstm(x, w, r); }"},
+             "graph g(x: f32[5,40,32]) -> (y) { k = range(f32[](0), f32[](8192), f32[](1)); s = sin(k); "
+             "w = reshape(s, i64[3](1, 256, 32)); l = range(f32[](0), f32[](16384), f32[](1)); t = cos(l); "
+             "r = reshape(t, i64[3](1, 256, 64)); y = lstm(x, w, r); }"},
         Case{"gru_of_a_batch",
-             "graph g(x: f32[5,48,32]) -> (y) { k = range(f32[](0), f32[](6144), f32[](1)); s = sin(k); w = reshape(s, "
-             "i64[3](1, 192, 32)); k2 = range(f32[](0), f32[](12288), f32[](1)); s2 = cos(k2); r = reshape(s2, "
-             "i64[3](1, "
-             "192, 64)); y = gru(x, w, r); }"},
+             "graph g(x: f32[5,48,32]) -> (y) { k = range(f32[](0), f32[](6144), f32[](1)); s = sin(k); "
+             "w = reshape(s, i64[3](1, 192, 32)); l = range(f32[](0), f32[](12288), f32[](1)); t = cos(l); "
+             "r = reshape(t, i64[3](1, 192, 64)); y = gru(x, w, r); }"},
         Case{"to_channels_first", "graph g(x: f32[1,3001,5]) -> (y) { y = transpose(x, axes = [0, 2, 1]); }"},
         Case{"transpose_of_bytes_that_do_not_fill_lines",
              "graph g(x: f32[2,1999,67]) -> (y) { y = transpose(x, axes = [0, 2, 1]); }"},
