@@ -4,6 +4,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { test } from 'node:test';
 import vm from 'node:vm';
+import { Worker } from 'node:worker_threads';
 import 'nnex/polyfill';
 import { cases, endOf, workplace } from './hostile/reentrant.mjs';
 import { hostile, isFair } from './hostile/values.mjs';
@@ -39,6 +40,26 @@ async function targets() {
   };
   return { sample, given: (method, n) => [...(given[method] ?? [a, b, a, b, a]).slice(0, n)], objects: [context, graph, builder, a, input, ml] };
 }
+
+test('a worker that is ended, and the end of the process, do not wait for a dispatch', { skip: slow || process.env.NNEX_ENGINE === 'wasm' }, async () => {
+  const long = `
+    const context = await ml.createContext(), builder = new MLGraphBuilder(context), type = { dataType: 'float32', shape: [1024, 1024] };
+    const x = builder.input('x', type);
+    let y = x;
+    for (let i = 0; i < 400; ++i) y = builder.tanh(builder.matmul(y, x));
+    const graph = await builder.build({ y }), from = await context.createTensor(type), to = await context.createTensor({ ...type, readable: true });
+    context.dispatch(graph, { x: from }, { y: to });
+    await new Promise((resolve) => setTimeout(resolve, 50));`;  // it runs by then
+  const quick = (began) => assert.ok(performance.now() - began < 4000, `${performance.now() - began} ms`);  // all of it takes 10 s or more
+  const worker = new Worker(`import('nnex/polyfill').then(async () => { const { ml } = navigator; ${long} require('node:worker_threads').parentPort.postMessage(0); });`, { eval: true });
+  await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
+  const began = performance.now();
+  await worker.terminate();
+  quick(began);
+  const process = performance.now();
+  await ends(script(long), '');
+  quick(process);
+});
 
 test('every wrong value at every argument of every method', async () => {
   let { sample, given, objects } = await targets();
