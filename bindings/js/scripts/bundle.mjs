@@ -82,7 +82,7 @@ ${named.length < names.length ? 'export default entry.default;\n' : ''}${also[ou
 }
 // What Node computes with where there is no addon, and its threads.
 for (const name of ['wasm', 'thread'])
-  await build({ ...common, ...targets.module, entryPoints: [path(`./src/${name}.ts`)], outfile: path(`./dist/${name}.js`) });
+  await build({ ...common, ...targets.module, entryPoints: [path(`./src/${name}.ts`)], outfile: path(`./dist/${name === 'thread' ? 'thread.mjs' : 'wasm.js'}`) });
 // The worker of pages, beside their entries.
 await build({ ...common, ...targets.browser, entryPoints: [path('./src/wasm/worker.ts')], outfile: path('./dist/worker.js') });
 // Scripts of pages that are no modules, whose global `nnex` has what an import gives.

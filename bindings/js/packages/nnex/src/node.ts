@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { Engine } from './engine.js';
 import { NnexError } from './model/error.js';
 import type { ModelEngine } from './model/native.js';
+import type { WasmOptions } from './wasm.js';
 
 const platform = `${process.platform}-${process.arch}`;
 const needed = `nnex-${platform}`;
@@ -61,8 +62,8 @@ function wantedThreads(): number {
     if (!(wish[i]! >= '0' && wish[i]! <= '9')) throw wrong('NNEX_THREADS', wish, 'a whole number, or 0 for as many threads as the machine has');
   return +wish < 1024 ? +wish : 1024;
 }
-const wasmOptions = (): { threads?: number; wasm?: URL } => ({
-  ...(wantedThreads() > 0 ? { threads: wantedThreads() } : {}), ...(bundle ? { wasm: new URL('./nnex.wasm', bundle) } : {}),
+const wasmOptions = (): WasmOptions => ({
+  ...(wantedThreads() > 0 ? { threads: wantedThreads() } : {}), ...(bundle ? { wasm: new URL('./nnex.wasm', bundle), worker: new URL('./thread.mjs', bundle) } : {}),
 });
 
 /** The addon, or why WebAssembly is to compute: undefined where that was asked for. Throws where the addon was asked for and cannot be loaded. */

@@ -6,6 +6,7 @@ import { script } from './wasm/here.js';
 import type { Port } from './wasm/link.js';
 import { LocalEngine } from './wasm/local.js';
 import { LocalModels, type DrawingEngine } from './wasm/models.js';
+import { portInNode } from './wasm/node-worker.js';
 import type { Answer } from './wasm/remote.js';
 import { SplitModels } from './wasm/split-models.js';
 import { SplitEngine } from './wasm/split.js';
@@ -14,15 +15,20 @@ import { namedError } from './wasm/wire.js';
 import type { ThreadCall } from './wasm/worker.js';
 
 declare const NNEX_VERSION: string | undefined;
+declare const NNEX_PAGE: boolean;
 const version = typeof NNEX_VERSION === 'string' ? NNEX_VERSION : '0.0.0';
 
 export interface WasmOptions extends CodeOptions {
-  /** The worker's script, what makes a worker of it, or false: everything runs on the caller. Absent: in a page, worker.js beside this file. */
+  /** The worker's script, what makes a worker of it, or false: everything runs on the caller. Absent: in a page worker.js beside this file, in Node thread.mjs. */
   worker?: string | URL | (() => Worker) | false;
 }
 
 /** Whether this is the thread of a page, which must stay responsive. */
 const onPage = (): boolean => typeof document !== 'undefined' && typeof Worker === 'function' && !isNode();
+/** Node by the scripts that are its own: its event loop is to go on. */
+const onLoop = (): boolean => !NNEX_PAGE && isNode();
+/** Whether a worker is to compute. */
+const apart = ({ worker }: WasmOptions): boolean => worker !== false && (!!worker || onPage() || onLoop());
 
 let told = false;
 /** Once, which module serves. */
@@ -85,6 +91,7 @@ class PageThreads {
 
 /** A worker that has code. */
 async function portOf(given: WasmOptions['worker'], codes: Codes): Promise<Port> {
+  if (onLoop()) return portInNode((await codes.best()).code, given as string | URL | undefined ?? new URL('./thread.mjs', import.meta.url));
   const worker = makeWorker(given, 'nnex'), threads = new PageThreads(given);
   let early: string | undefined;  // what goes wrong before somebody listens
   worker.onerror = (event) => { early = event.message ?? 'its script cannot be loaded'; };
@@ -128,6 +135,14 @@ async function codeOfPage(codes: Codes): Promise<Code> {
 /** Tries of a worker that may fail in a row, and for how many milliseconds none is made after them: a network may be gone for a while, a policy of the page's for good. */
 const kTries = 3, kRest = 60_000;
 
+let toldAlone = false;
+/** That no worker is to be had; in Node once, as a warning that its own switches silence. */
+function tellAlone(why: string): void {
+  if (!onLoop()) return console.warn(`nnex: no worker (${why}); this is done on the caller's thread`);
+  if (!toldAlone) process.emitWarning(`nnex: no worker (${why.split('\n', 1)[0]}); WebAssembly computes on the caller's thread, whose event loop waits`, { type: 'NnexWarning', code: 'NNEX_WORKER' });
+  toldAlone = true;
+}
+
 /** Whether a worker is worth a try. */
 class Tries {
   private failed = 0;
@@ -151,14 +166,14 @@ class Tries {
         ++this.failed;
         this.last = performance.now();
       }
-      console.warn(`nnex: no worker (${(error as Error).message}); this is done on the caller's thread`);
+      tellAlone((error as Error).message);
       return undefined;
     }
   }
 }
 
-/** In a page: a worker, or the caller where there can be none. */
-class PageEngine implements Engine {
+/** A worker, or the caller where there can be none. */
+class ApartEngine implements Engine {
   readonly kind = 'wasm';
   readonly version = version;
   private readonly split: Engine;
@@ -168,7 +183,7 @@ class PageEngine implements Engine {
     // Its own instance computes nothing.
     const front = async (): Promise<Code> => ({ ...(await codes.best()).code, threads: 1 });
     this.split = new SplitEngine(front, () => portOf(worker, codes), version);
-    this.local = new LocalEngine(() => codeOfPage(codes), version);
+    this.local = new LocalEngine(codeHere(codes), version);
   }
   async createContext(options: ContextOptions): Promise<NativeContext> {
     const context = await this.tries.of(() => this.split.createContext(options), this.codes).catch(({ message }: Error): never => { throw namedError('NotSupportedError', message); });
@@ -186,10 +201,10 @@ function codeHere(codes: Codes): () => Promise<Code> {
   };
 }
 
-/** Where models are read and run: in a page a worker, where there can be one. To be asked for each call, as a worker that could not be had may be there by then. */
+/** Where models are read and run: in a page and in Node a worker, where there can be one. To be asked for each call, as a worker that could not be had may be there by then. */
 export function wasmModels(options: WasmOptions = {}): () => Promise<DrawingEngine> {
   const codes = codesOf(options), local = once(async () => LocalModels.make(await codeHere(codes)()));
-  if (options.worker === false || !(options.worker || onPage())) return local;
+  if (!apart(options)) return local;
   const tries = new Tries(), split = once(() => SplitModels.make(() => portOf(options.worker, codes)));
   const begun = async (): Promise<DrawingEngine> => {
     const models = await split();
@@ -202,6 +217,6 @@ export function wasmModels(options: WasmOptions = {}): () => Promise<DrawingEngi
 /** The engine; nothing is loaded before its first context. */
 export function wasmEngine(options: WasmOptions = {}): Engine {
   const codes = codesOf(options);
-  if (options.worker !== false && (options.worker || onPage())) return new PageEngine(codes, options.worker);
+  if (apart(options)) return new ApartEngine(codes, options.worker);
   return new LocalEngine(codeHere(codes), version);
 }

@@ -7,6 +7,10 @@ import { namedError } from './wire.js';
 export interface Port {
   post(commands: readonly Command[], transfer: ArrayBuffer[]): void;
   listen(answered: (answer: Answer) => void, failed: (message: string) => void): void;
+  /** Whether an answer is awaited from now on, where a program ends that awaits none. */
+  await?(yes: boolean): void;
+  /** A command's answer, for which this thread waits, where it may. */
+  now?(command: Command, transfer: ArrayBuffer[]): Answer;
   end(): void;
 }
 
@@ -25,6 +29,10 @@ export function copyOf(bytes: Uint8Array): Uint8Array {
   const copy = new Uint8Array(bytes.length);
   copy.set(bytes);
   return copy;
+}
+
+function errorOf({ name, message, members }: Answer & { say: 'failed' }): Error {
+  return Object.assign(namedError(name, message), members);
 }
 
 /** The page's end of a worker. */
@@ -61,14 +69,23 @@ export class Link {
   request(make: (request: number) => Command, ...bytes: readonly Uint8Array[]): { request: number; result: Promise<unknown> } {
     const request = ++this.lastRequest;
     const result = new Promise<unknown>((resolve, reject) => this.waiting.set(request, { resolve, reject }));
+    if (this.waiting.size === 1) this.port.await?.(true);
     if (this.failed) this.reject(request, namedError('InvalidStateError', this.failed));
     else this.send(make(request), ...bytes);
     return { request, result };
   }
+  /** A command's answer at once; undefined where nobody may wait for one. */
+  now(command: Command, ...bytes: readonly Uint8Array[]): { value: unknown } | undefined {
+    if (!this.port.now) return undefined;
+    if (this.failed) throw namedError('InvalidStateError', this.failed);
+    this.flush();
+    const answer = this.port.now(command, bytes.map(({ buffer }) => buffer as ArrayBuffer));
+    if (answer.say === 'failed') throw errorOf(answer);
+    return { value: (answer as Answer & { say: 'done' }).value };
+  }
   /** Rejects a request whose answer will not count. */
   reject(request: number, error: Error): void {
-    this.waiting.get(request)?.reject(error);
-    this.waiting.delete(request);
+    this.taken(request)?.reject(error);
   }
   join(id: Id, context: Losable): void {
     this.contexts.set(id, new WeakRef(context));
@@ -92,12 +109,16 @@ export class Link {
     this.transfer = [];
     if (!this.failed) this.port.post(commands, transfer);
   }
+  private taken(request: number): Waiting | undefined {
+    const waiting = this.waiting.get(request);
+    if (this.waiting.delete(request) && this.waiting.size === 0) this.port.await?.(false);
+    return waiting;
+  }
   private hear(answer: Answer): void {
     if (answer.say === 'lost') return this.contexts.get(answer.context)?.deref()?.lose(answer.message);
-    const waiting = this.waiting.get(answer.request);
-    this.waiting.delete(answer.request);
+    const waiting = this.taken(answer.request);
     if (answer.say === 'done') waiting?.resolve(answer.value);
-    else waiting?.reject(Object.assign(namedError(answer.name, answer.message), answer.members));
+    else waiting?.reject(errorOf(answer));
   }
   private fail(message: string): void {
     this.failed = `the worker failed: ${message}`;

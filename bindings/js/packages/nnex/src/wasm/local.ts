@@ -12,10 +12,17 @@ const collected = new FinalizationRegistry<() => void>((free) => free());
 function freeWith(object: object, module: Module, free: string, address: number): void {
   collected.register(object, () => {
     if (module.alive) module.call(free, address);
-  });
+  }, object);
+}
+/** The same at once, where who held the object says so: a worker collects too little to come to it by itself. */
+export interface Freeable {
+  free(): void;
+}
+function freeNow(object: object, module: Module, free: string, address: number): void {
+  if (collected.unregister(object) && module.alive) module.call(free, address);
 }
 
-class Operand implements NativeOperand {
+class Operand implements NativeOperand, Freeable {
   readonly native = 'operand';
   readonly dataType: string;
   readonly shape: readonly number[];
@@ -23,10 +30,15 @@ class Operand implements NativeOperand {
   /** Keeps the builder, whose the address is. */
   constructor(readonly builder: Builder, at: calls.OperandAt) {
     ({ dataType: this.dataType, shape: this.shape, address: this.address } = at);
+    ++builder.users;
+  }
+  free(): void {
+    --this.builder.users;
+    this.builder.freeUnused();
   }
 }
 
-class Tensor implements NativeTensor {
+class Tensor implements NativeTensor, Freeable {
   constructor(readonly module: Module, readonly address: number, readonly byteLength: number) {
     freeWith(this, module, 'nnex_ml_tensor_free', address);
   }
@@ -35,22 +47,38 @@ class Tensor implements NativeTensor {
     this.module.call('nnex_ml_tensor_destroy', this.address);
     this.module.settle();
   }
+  free(): void {
+    freeNow(this, this.module, 'nnex_ml_tensor_free', this.address);
+  }
 }
 
-class Graph implements NativeGraph {
+class Graph implements NativeGraph, Freeable {
   constructor(readonly module: Module, readonly address: number) {
     freeWith(this, module, 'nnex_ml_graph_free', address);
   }
   destroy(): void {
     if (this.module.alive) this.module.call('nnex_ml_graph_destroy', this.address);
   }
+  free(): void {
+    freeNow(this, this.module, 'nnex_ml_graph_free', this.address);
+  }
 }
 
-class Builder implements NativeBuilder {
+class Builder implements NativeBuilder, Freeable {
   readonly address: number;
+  /** Operands that were not freed. */
+  users = 0;
+  private dropped = false;
   constructor(readonly module: Module, readonly context: Context) {
     this.address = calls.makeBuilder(module, context.address);
     freeWith(this, module, 'nnex_ml_builder_free', this.address);
+  }
+  free(): void {
+    this.dropped = true;
+    this.freeUnused();
+  }
+  freeUnused(): void {
+    if (this.dropped && this.users === 0) freeNow(this, this.module, 'nnex_ml_builder_free', this.address);
   }
   input(name: string, descriptor: OperandDescriptor): NativeOperand {
     return this.call('input', [name, { dataType: descriptor.dataType, shape: descriptor.shape }])[0]!;
@@ -91,7 +119,7 @@ function own<T extends { module: Module }>(object: T, module: Module, call: stri
   throw namedError('TypeError', `${call}: an object of another context`);
 }
 
-class Context implements NativeContext {
+class Context implements NativeContext, Freeable {
   readonly address: number;
   readonly accelerated: boolean;
   constructor(private readonly module: Module, options: ContextOptions, private readonly ended: () => void) {
@@ -107,7 +135,11 @@ class Context implements NativeContext {
     collected.register(this, () => {
       if (module.alive) module.call('nnex_ml_context_free', address);
       end();
-    });
+    }, this);
+  }
+  free(): void {
+    freeNow(this, this.module, 'nnex_ml_context_free', this.address);
+    this.ended();
   }
   limits(): PlainObject {
     return calls.limits(this.module, this.address);

@@ -1,8 +1,9 @@
 /** What a page says to its worker, and the worker's end of it. */
 
-import type { NativeError, NativeModel, NativeSession, RawRunOptions, RawSource, RawValue } from '../model/native.js';
+import type { NativeError, NativeFlag, NativeModel, NativeSession, RawRunOptions, RawSource, RawValue } from '../model/native.js';
 import type { ContextOptions, Engine, NativeBuilder, NativeContext, NativeGraph, NativeOperand, NativeTensor, Num, OperandDescriptor, Plain,
   TensorDescriptor } from '../engine.js';
+import type { Freeable } from './local.js';
 import type { DrawingEngine } from './models.js';
 
 /** A number that the page gave an object of the worker. */
@@ -30,7 +31,7 @@ export type Command =
   | { do: 'dispatch'; context: Id; graph: Id; inputs: NamedIds; outputs: NamedIds }
   | { do: 'destroy'; id: Id }
   | { do: 'free'; ids: readonly Id[] }
-  | { do: 'models'; request: number; id: Id; method: ModelMethod; args: readonly unknown[] };
+  | { do: 'models'; request: number; id: Id; method: ModelMethod; args: readonly unknown[]; cancel?: SharedArrayBuffer | undefined; now?: boolean };
 
 /** A call of ModelEngine's. What it makes has the number of the command; the first argument is an object's number where one is needed. */
 export type ModelMethod = 'about' | 'load' | 'session' | 'run' | 'prepare' | 'state' | 'setState' | 'resetStates' | 'releaseModel' | 'releaseSession'
@@ -43,6 +44,13 @@ export type Answer =
 
 /** What is done in its turn, without waiting. */
 type Immediate = Exclude<Command, { do: 'context' | 'models' }>;
+
+/** What LocalModels asks, of memory that both sides see. */
+function flagOf(shared: SharedArrayBuffer | undefined): NativeFlag | undefined {
+  if (!shared) return undefined;
+  const at = new Int32Array(shared), flag = { get cancelled() { return Atomics.load(at, 0) !== 0; } };
+  return flag as unknown as NativeFlag;
+}
 
 /** The buffers in a plain value: they are its alone. */
 function buffersOf(v: unknown, all: ArrayBuffer[] = []): ArrayBuffer[] {
@@ -58,7 +66,7 @@ export class Remote {
   private queue: Promise<void> = Promise.resolve();
   private models: Promise<DrawingEngine> | undefined;
   constructor(private readonly engine: Engine, private readonly makeModels: () => Promise<DrawingEngine>,
-    private readonly say: (answer: Answer, transfer: ArrayBuffer[]) => void) {}
+    private readonly say: (answer: Answer, transfer: ArrayBuffer[], now?: boolean) => void) {}
 
   receive(commands: readonly Command[]): void {
     this.queue = this.queue.then(async () => {
@@ -76,22 +84,22 @@ export class Remote {
     await made.then((context) => context.onLost((message) => this.say({ say: 'lost', context: id, message }, [])), () => undefined);
   }
 
-  private async model({ request, id, method, args }: Command & { do: 'models' }): Promise<void> {
+  private async model({ request, id, method, args, cancel, now }: Command & { do: 'models' }): Promise<void> {
     try {
-      const value = await this.modelCall(await (this.models ??= this.makeModels()), id, method, args);
-      this.say({ say: 'done', request, value }, buffersOf(value));
+      const value = await this.modelCall(await (this.models ??= this.makeModels()), id, method, args, flagOf(cancel));
+      this.say({ say: 'done', request, value }, buffersOf(value), now);
     } catch (error) {
       const { name, message, code, where, detail, tasks, remedies } = error as NativeError;
-      this.say({ say: 'failed', request, name, message, ...(tasks && { members: { code, where, detail, tasks, remedies } }) }, []);
+      this.say({ say: 'failed', request, name, message, ...(tasks && { members: { code, where, detail, tasks, remedies } }) }, [], now);
     }
   }
 
-  private async modelCall(engine: DrawingEngine, id: Id, method: ModelMethod, [first, ...rest]: readonly unknown[]): Promise<unknown> {
+  private async modelCall(engine: DrawingEngine, id: Id, method: ModelMethod, [first, ...rest]: readonly unknown[], cancel: NativeFlag | undefined): Promise<unknown> {
     const source = first as RawSource, object = (): never => this.get(first as Id) as never, options = rest[0] as object;
     switch (method) {
       case 'about': return { ...engine.environment, dtypes: engine.dtypes };
       case 'load': {
-        const model = await engine.load(source, options);
+        const model = await engine.load(source, options, cancel);
         this.objects.set(id, model);
         return { description: engine.describe(model), packed: engine.packedMemory(model) };
       }
@@ -100,7 +108,7 @@ export class Remote {
         return undefined;
       case 'run': {
         const session = object() as NativeSession;
-        const outputs = await engine.run(session, rest[0] as RawValue[], rest[1] as RawRunOptions);
+        const outputs = await engine.run(session, rest[0] as RawValue[], { ...rest[1] as RawRunOptions, ...(cancel && { cancel }) });
         return { outputs, memory: engine.memory(session) };
       }
       case 'prepare': return engine.prepare(object(), rest[0] as Record<string, number[]>);
@@ -109,10 +117,10 @@ export class Remote {
       case 'resetStates': return engine.resetStates(object());
       case 'releaseModel': engine.releaseModel(object()); break;
       case 'releaseSession': engine.releaseSession(object()); break;
-      case 'check': return engine.check(source, options);
-      case 'inspect': return engine.inspect(source, options);
+      case 'check': return engine.check(source, options, cancel);
+      case 'inspect': return engine.inspect(source, options, cancel);
       case 'outline': return engine.outline(source, options);
-      case 'convert': return engine.convert(source, options, rest[1] as object);
+      case 'convert': return engine.convert(source, options, rest[1] as object, rest[2] as string | undefined, cancel);
     }
     this.objects.delete(first as Id);
     return undefined;
@@ -167,7 +175,10 @@ export class Remote {
         this.get<NativeTensor | NativeGraph | NativeContext>(c.id).destroy();
         break;
       case 'free':
-        for (const id of c.ids) this.objects.delete(id);
+        for (const id of c.ids) {
+          (this.objects.get(id) as Partial<Freeable> | undefined)?.free?.();
+          this.objects.delete(id);
+        }
     }
   }
 

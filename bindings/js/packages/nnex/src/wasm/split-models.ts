@@ -1,10 +1,13 @@
-/** Models in a page: the worker has them, the page their descriptions. */
+/** Models in a worker: it has them, its caller their descriptions. */
 
 import type { NativeFlag, NativeModel, NativeSession, RawDescription, RawOutputs, RawRunOptions, RawSource, RawValue } from '../model/native.js';
+import { isNode } from './code.js';
 import { Link, type Port, copyOf } from './link.js';
 import type { DrawingEngine, Environment } from './models.js';
 import type { Id, ModelMethod } from './remote.js';
 import { modelError, noFiles } from './wire.js';
+
+declare const NNEX_PAGE: boolean;
 
 interface Model {
   readonly home: Home;
@@ -17,11 +20,33 @@ interface Session {
   readonly id: Id;
   memory: number;
 }
+/** Told to the worker too, where memory may be shared. */
 interface Flag {
   cancelled: boolean;
+  readonly shared: SharedArrayBuffer | undefined;
 }
+const flagOf = (handle: NativeFlag | undefined): Flag | undefined => handle as unknown as Flag | undefined;
 const model = (handle: NativeModel): Model => handle as unknown as Model;
 const session = (handle: NativeSession): Session => handle as unknown as Session;
+
+/** No timer takes longer. */
+const kLongest = 2 ** 31 - 1;
+/** What is asked for, unless it takes longer than so many milliseconds; `late` is called then. */
+async function within<T>(limit: number | undefined, late: () => void, asked: Promise<T>): Promise<T> {
+  if (limit === undefined || limit > kLongest) return asked;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const over = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      late();
+      reject(modelError('cancelled', '', 'the run passed its deadline'));
+    }, limit);
+  });
+  try {
+    return await Promise.race([asked, over]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 /** A plain value whose bytes are its own: they are listed in `all`, to be given away. */
 function owned(v: unknown, all: Uint8Array[]): unknown {
@@ -42,10 +67,8 @@ class Home {
   private ended = false;
   private idle: ReturnType<typeof setTimeout> | undefined;
   private readonly link: Link;
-  private readonly dropped = new FinalizationRegistry<Id>((id) => {
-    this.link.send({ do: 'free', ids: [id] });
-    this.less();
-  });
+  /** What its caller dropped is released there: a worker collects too little to come to it by itself. */
+  private readonly dropped = new FinalizationRegistry<readonly [ModelMethod, Id]>(([method, id]) => this.let(method, id));
   constructor(port: Port) {
     this.link = new Link(port);
     this.rest();
@@ -59,23 +82,30 @@ class Home {
     return this.link.id();
   }
   /** A call's answer; bytes that it is given are copied before this returns. */
-  async ask(method: ModelMethod, given: readonly unknown[], id: Id = 0): Promise<unknown> {
+  async ask(method: ModelMethod, given: readonly unknown[], id: Id = 0, cancel?: NativeFlag): Promise<unknown> {
     const bytes: Uint8Array[] = [], args = given.map((arg) => owned(arg, bytes));
     this.more();
     try {
-      return await this.link.request((request) => ({ do: 'models', request, id, method, args }), ...bytes).result;
+      return await this.link.request((request) => ({ do: 'models', request, id, method, args, cancel: flagOf(cancel)?.shared }), ...bytes).result;
     } finally {
       this.less();
     }
   }
-  counted<T extends { id: Id }>(object: T): T {
+  /** The same, for which this thread waits; undefined where it may not. */
+  askNow(method: ModelMethod, given: readonly unknown[]): { value: unknown } | undefined {
+    const bytes: Uint8Array[] = [], args = given.map((arg) => owned(arg, bytes));
+    return this.link.now({ do: 'models', request: 0, id: 0, method, args, now: true }, ...bytes);
+  }
+  counted<T extends { id: Id }>(object: T, release: ModelMethod): T {
     this.more();
-    this.dropped.register(object, object.id, object);
+    this.dropped.register(object, [release, object.id], object);
     return object;
   }
   release(method: ModelMethod, object: { id: Id }): void {
-    this.dropped.unregister(object);
-    this.ask(method, [object.id]).catch(() => undefined);
+    if (this.dropped.unregister(object)) this.let(method, object.id);
+  }
+  private let(method: ModelMethod, id: Id): void {
+    this.ask(method, [id]).catch(() => undefined);
     this.less();
   }
 
@@ -95,7 +125,13 @@ class Home {
       this.ended = true;
       this.link.end();
     }, kIdle);
+    (this.idle as { unref?(): void }).unref?.();  // Node's: no reason to go on
   }
+}
+
+interface Ran {
+  readonly outputs: RawOutputs;
+  readonly memory: number;
 }
 
 export class SplitModels implements DrawingEngine {
@@ -114,10 +150,10 @@ export class SplitModels implements DrawingEngine {
     await this.worker();
   }
 
-  async load(source: RawSource, options: object): Promise<NativeModel> {
+  async load(source: RawSource, options: object, cancel?: NativeFlag): Promise<NativeModel> {
     const home = await this.worker(), id = home.id();
-    const made: Model = { home, id, ...await home.ask('load', [source, options], id) as { description: RawDescription; packed: number } };
-    return home.counted(made) as unknown as NativeModel;
+    const made: Model = { home, id, ...await home.ask('load', [source, options], id, cancel) as { description: RawDescription; packed: number } };
+    return home.counted(made, 'releaseModel') as unknown as NativeModel;
   }
   describe(handle: NativeModel): RawDescription {
     return model(handle).description;
@@ -131,18 +167,22 @@ export class SplitModels implements DrawingEngine {
   session(handle: NativeModel, options: object): NativeSession {
     const { home, id } = model(handle), made: Session = { home, id: home.id(), memory: 0 };
     home.ask('session', [id, options], made.id).catch(() => undefined);  // its runs say so
-    return home.counted(made) as unknown as NativeSession;
+    return home.counted(made, 'releaseSession') as unknown as NativeSession;
   }
   async run(handle: NativeSession, inputs: RawValue[], options: RawRunOptions = {}): Promise<RawOutputs> {
-    const { cancel, ...plain } = options;
-    if ((cancel as unknown as Flag | undefined)?.cancelled) throw modelError('cancelled', '', 'the run was cancelled');
-    const { outputs, memory } = await this.of(handle, 'run', inputs, plain) as { outputs: RawOutputs; memory: number };
+    const { cancel = this.canceller(), ...plain } = options;
+    if (flagOf(cancel)!.cancelled) throw modelError('cancelled', '', 'the run was cancelled');
+    const { home, id } = session(handle);
+    const { outputs, memory } = await within(options.timeout, () => this.cancel(cancel), home.ask('run', [id, inputs, plain], 0, cancel)) as Ran;
     session(handle).memory = memory;
     return outputs;
   }
-  runSync(): never {
-    const detail = 'runSync: the model is in a worker; needed run(), which gives a promise';
-    throw modelError('unsupported', '', detail);
+  runSync(handle: NativeSession, inputs: RawValue[], options: RawRunOptions = {}): RawOutputs {
+    const { home, id } = session(handle), answer = home.askNow('run', [id, inputs, options]);
+    if (!answer) throw modelError('unsupported', '', 'runSync: the model is in a worker; needed run(), which gives a promise');
+    const { outputs, memory } = answer.value as Ran;
+    session(handle).memory = memory;
+    return outputs;
   }
   async prepare(handle: NativeSession, shapes: Record<string, readonly number[]>): Promise<void> {
     await this.of(handle, 'prepare', shapes);
@@ -163,24 +203,26 @@ export class SplitModels implements DrawingEngine {
     session(handle).home.release('releaseSession', session(handle));
   }
   canceller(): NativeFlag {
-    const made: Flag = { cancelled: false };
+    const made: Flag = { cancelled: false, shared: typeof SharedArrayBuffer === 'function' ? new SharedArrayBuffer(4) : undefined };
     return made as unknown as NativeFlag;
   }
-  cancel(flag: NativeFlag): void {
-    (flag as unknown as Flag).cancelled = true;
+  cancel(handle: NativeFlag): void {
+    const flag = flagOf(handle)!;
+    flag.cancelled = true;
+    if (flag.shared) Atomics.store(new Int32Array(flag.shared), 0, 1);
   }
-  async check(source: RawSource, options: object): Promise<unknown> {
-    return (await this.worker()).ask('check', [source, options]);
+  async check(source: RawSource, options: object, cancel?: NativeFlag): Promise<unknown> {
+    return (await this.worker()).ask('check', [source, options], 0, cancel);
   }
-  async inspect(source: RawSource, options: object): Promise<unknown> {
-    return (await this.worker()).ask('inspect', [source, options]);
+  async inspect(source: RawSource, options: object, cancel?: NativeFlag): Promise<unknown> {
+    return (await this.worker()).ask('inspect', [source, options], 0, cancel);
   }
   async outline(source: RawSource, options: object): Promise<unknown> {
     return (await this.worker()).ask('outline', [source, options]);
   }
-  async convert(source: RawSource, load: object, save: object, path?: string): Promise<unknown> {
-    if (path !== undefined) throw noFiles();
-    return (await this.worker()).ask('convert', [source, load, save]);
+  async convert(source: RawSource, load: object, save: object, path?: string, cancel?: NativeFlag): Promise<unknown> {
+    if (path !== undefined && (NNEX_PAGE || !isNode())) throw noFiles();
+    return (await this.worker()).ask('convert', [source, load, save, path], 0, cancel);
   }
 
   /** A call of a session's. */

@@ -1,6 +1,6 @@
 /**
- * The engine of a page: an instance on the page's thread checks every call at once, a worker computes. Constants and tensors are in
- * the worker alone; the page keeps their types and shapes.
+ * An engine in a worker: an instance on the caller's thread checks every call at once, the worker computes. Constants and tensors are in
+ * the worker alone; the caller keeps their types and shapes.
  */
 
 import type { Bytes, ContextOptions, Engine, Named, NativeBuilder, NativeContext, NativeGraph, NativeOperand, NativeTensor, Num, OperandDescriptor,
@@ -212,6 +212,7 @@ export class SplitEngine implements Engine {
     link.join(id, context);
     collected.register(context, () => {
       link.send({ do: 'destroy', id });
+      link.send({ do: 'free', ids: [id] });
       ended();
     });
     try {

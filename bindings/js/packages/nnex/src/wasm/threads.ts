@@ -25,7 +25,7 @@ export type Spawn = (begin: Begin, failed: (message: string) => void) => () => v
 async function spawnInNode(): Promise<Spawn> {
   const { Worker } = await builtin('worker_threads');
   return (begin, failed) => {
-    const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData: begin, execArgv: [], name: 'nnex thread' });
+    const worker = new Worker(new URL('./thread.mjs', import.meta.url), { workerData: begin, execArgv: [], name: 'nnex thread' });
     worker.unref();
     worker.on('error', (error) => failed(error.message));
     return () => void worker.terminate();
