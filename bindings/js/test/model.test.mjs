@@ -11,7 +11,6 @@ import { Model, NnexError, Session, check, convert, inspect, load } from 'nnex';
 import { hostile, Thrown } from './hostile/values.mjs';
 import { identity, onnx } from './support/onnx-writer.mjs';
 
-const here = process.env.NNEX_ENGINE === 'wasm' && 'WebAssembly runs on its caller in Node';
 const slow = Number(process.env.NNEX_SLOW ?? 1) > 1 && 'it takes too long under sanitizers';
 
 const affine = onnx({
@@ -546,7 +545,7 @@ test('an output that is a constant or an input is not the memory of either', asy
   assert.notEqual(second.d.data.buffer, second.e.data.buffer);
 });
 
-test('runs of a session come in order, sessions run side by side, the event loop goes on', { skip: here || slow }, async () => {
+test('runs of a session come in order, sessions run side by side, the event loop goes on', { skip: slow }, async () => {
   const model = await load(heavy(256, 8));
   const x = new Float32Array(256 * 256).fill(0.001);
   const done = [];
@@ -565,7 +564,7 @@ test('runs of a session come in order, sessions run side by side, the event loop
   await running;
 });
 
-test('AbortSignal and timeout stop runs', { skip: here || slow }, async () => {
+test('AbortSignal and timeout stop runs', { skip: slow }, async () => {
   const model = await load(heavy(512, 40));
   const x = new Float32Array(512 * 512).fill(1e-4);
   const start = performance.now();

@@ -85,9 +85,9 @@ test("WebNN's dispatch() returns at once", { skip }, () => {
   assert.ok(dispatch.took < read.took / 2 && read.blocked < read.took / 2, JSON.stringify({ dispatch, read }));
 });
 
-test('runSync() waits for its answer, and for what was asked before', { skip }, () => {
+test('runSync() waits for its answer, and for what other sessions were asked before', { skip }, () => {
   const { values, order, error, memory } = told(`const model = await load(bytes), two = { x: [[1, 2], [3, 4]] }, order = [];
-    const before = model.run(square(600)).then(() => order.push('run'));
+    const before = model.session().run(square(600)).then(() => order.push('run'));
     const { y } = model.runSync(two);
     order.push('runSync');
     await before;

@@ -19,6 +19,8 @@ interface Session {
   readonly home: Home;
   readonly id: Id;
   memory: number;
+  /** Runs whose answers are not there. */
+  runs: number;
 }
 /** Told to the worker too, where memory may be shared. */
 interface Flag {
@@ -165,23 +167,27 @@ export class SplitModels implements DrawingEngine {
     model(handle).home.release('releaseModel', model(handle));
   }
   session(handle: NativeModel, options: object): NativeSession {
-    const { home, id } = model(handle), made: Session = { home, id: home.id(), memory: 0 };
+    const { home, id } = model(handle), made: Session = { home, id: home.id(), memory: 0, runs: 0 };
     home.ask('session', [id, options], made.id).catch(() => undefined);  // its runs say so
     return home.counted(made, 'releaseSession') as unknown as NativeSession;
   }
   async run(handle: NativeSession, inputs: RawValue[], options: RawRunOptions = {}): Promise<RawOutputs> {
     const { cancel = this.canceller(), ...plain } = options;
     if (flagOf(cancel)!.cancelled) throw modelError('cancelled', '', 'the run was cancelled');
-    const { home, id } = session(handle);
-    const { outputs, memory } = await within(options.timeout, () => this.cancel(cancel), home.ask('run', [id, inputs, plain], 0, cancel)) as Ran;
-    session(handle).memory = memory;
+    const here = session(handle);
+    ++here.runs;
+    const asked = here.home.ask('run', [here.id, inputs, plain], 0, cancel).finally(() => { --here.runs; });
+    const { outputs, memory } = await within(options.timeout, () => this.cancel(cancel), asked) as Ran;
+    here.memory = memory;
     return outputs;
   }
   runSync(handle: NativeSession, inputs: RawValue[], options: RawRunOptions = {}): RawOutputs {
-    const { home, id } = session(handle), answer = home.askNow('run', [id, inputs, options]);
+    const here = session(handle);
+    if (here.runs > 0) throw modelError('invalid argument', '', 'a run of this session is on; await it, or make another session');
+    const answer = here.home.askNow('run', [here.id, inputs, options]);
     if (!answer) throw modelError('unsupported', '', 'runSync: the model is in a worker; needed run(), which gives a promise');
     const { outputs, memory } = answer.value as Ran;
-    session(handle).memory = memory;
+    here.memory = memory;
     return outputs;
   }
   async prepare(handle: NativeSession, shapes: Record<string, readonly number[]>): Promise<void> {
