@@ -1,5 +1,6 @@
 // nnex/onnxruntime: the shape of ONNX Runtime's API, and the answers of onnxruntime-node where npm has it.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -54,6 +55,31 @@ test("providers that code for ONNX Runtime's other packages asks for", async () 
     assert.deepEqual([...(await session.run(feeds(ours))).s.data], [11, 22, 13, 24]);
   }
   await assert.rejects(ours.InferenceSession.create(two.slice(), { executionProviders: ['webgpu'] }), /webgpu/);
+});
+
+test("sessions of another package in the same process stay that package's, whichever is loaded first", () => {
+  // As onnxruntime-node registers itself.
+  const other = `const common = require('onnxruntime-common');
+    common.registerBackend('cpu', { init: async () => {}, createInferenceSessionHandler: async () => ({ inputNames: ['theirs'], outputNames: [] }) }, 100);`;
+  for (const load of [`require('nnex/onnxruntime'); ${other}`, `${other} require('nnex/onnxruntime');`]) {
+    const text = `${load}
+      const ours = require('nnex/onnxruntime'), model = Buffer.from('${Buffer.from(two).toString('base64')}', 'base64');
+      (async () => {
+        const said = [];
+        for (const ort of [require('onnxruntime-common'), ours, ours.default])
+          for (const options of [undefined, {}, { executionProviders: [] }, { executionProviders: ['cpu'] }, { executionProviders: [{ name: 'cpu' }] }, { executionProviders: ['nnex'] }])
+            said.push((await ort.InferenceSession.create(model, options)).inputNames[0]);
+        const { buffer, byteOffset, length } = model;
+        for (const rest of [[byteOffset, length], [byteOffset, length, { executionProviders: ['cpu'] }]]) said.push((await ours.InferenceSession.create(buffer, ...rest)).inputNames[0]);
+        const copy = new ArrayBuffer(length + 8);
+        new Uint8Array(copy, 8).set(model);
+        const session = await ours.InferenceSession.create(copy, 8);
+        said.push(session.inputNames[0], session instanceof ours.InferenceSession, session instanceof require('onnxruntime-common').InferenceSession);
+        console.log(said.join());
+      })();`;
+    const { stdout, stderr } = spawnSync(process.execPath, ['-e', text], { cwd: fileURLToPath(new URL('.', import.meta.url)), encoding: 'utf8' });
+    assert.equal(stdout, `${['theirs', 'theirs', 'theirs', 'theirs', 'theirs', 'a', ...Array(15).fill('a')].join()},true,true\n`, stderr);
+  }
 });
 
 test('install() puts it where transformers.js looks', () => {

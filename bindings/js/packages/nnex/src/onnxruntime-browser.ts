@@ -6,10 +6,13 @@ import { faceOf } from './onnxruntime/face.js';
 
 export type * from 'onnxruntime-common';
 // Name by name: Parcel loses what is exported by a star and imported as a whole.
-export { InferenceSession, TRACE, TRACE_EVENT_BEGIN, TRACE_EVENT_END, TRACE_FUNC_BEGIN, TRACE_FUNC_END, Tensor, env, registerBackend } from 'onnxruntime-common';
+export { TRACE, TRACE_EVENT_BEGIN, TRACE_EVENT_END, TRACE_FUNC_BEGIN, TRACE_FUNC_END, Tensor, env, registerBackend } from 'onnxruntime-common';
 
 const face = faceOf(common, backendOf(modelsHere));
 
+/** onnxruntime-common's, whose create() makes sessions of nnex: those of other packages in the same process stay theirs. */
+export const InferenceSession = face.InferenceSession;
+export type InferenceSession = common.InferenceSession;
 /** The names that `executionProviders` may have here. */
 export const listSupportedBackends = face.listSupportedBackends;
 /** Puts this module at `globalThis[Symbol.for('onnxruntime')]`, where transformers.js looks for one. */

@@ -13,13 +13,16 @@ import { faceOf } from './onnxruntime/face.js';
 
 export type * from 'onnxruntime-common';
 // Name by name: Parcel loses what is exported by a star and imported as a whole.
-export { InferenceSession, TRACE, TRACE_EVENT_BEGIN, TRACE_EVENT_END, TRACE_FUNC_BEGIN, TRACE_FUNC_END, Tensor, env, registerBackend } from 'onnxruntime-common';
+export { TRACE, TRACE_EVENT_BEGIN, TRACE_EVENT_END, TRACE_FUNC_BEGIN, TRACE_FUNC_END, Tensor, env, registerBackend } from 'onnxruntime-common';
 
 const files = { read: async (path: string) => (await import('node:fs/promises')).readFile(path), write: (path: string, text: string) => writeFileSync(path, text) };
 // As onnxruntime-node says of itself, which may be loaded before or after.
 if (!('node' in common.env.versions)) Object.defineProperty(common.env.versions, 'node', { value: common.env.versions.common, enumerable: true, configurable: true });
 const face = faceOf(common, backendOf(modelEngine, files));
 
+/** onnxruntime-common's, whose create() makes sessions of nnex: those of other packages in the same process stay theirs. */
+export const InferenceSession = face.InferenceSession;
+export type InferenceSession = common.InferenceSession;
 /** The names that `executionProviders` may have here. */
 export const listSupportedBackends = face.listSupportedBackends;
 /** Puts this module at `globalThis[Symbol.for('onnxruntime')]`, where transformers.js looks for one. */
