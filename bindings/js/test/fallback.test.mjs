@@ -120,12 +120,13 @@ test('an addon that was asked for by name is not replaced', () => {
 test('where nothing can compute, the error says what was looked for', () => {
   install('bare', false);
   const { stdout, warnings } = run(`import { ml, load } from 'nnex';
-    for (const call of [() => ml.createContext(), () => load('model.onnx')]) await call().catch((error) => console.log(error.name, error.message));`, { name: 'bare' });
+    for (const call of [() => ml.createContext(), () => load('model.onnx')]) await call().catch((error) => console.log(error.name, error.code, error.message));`, { name: 'bare' });
   assert.equal(warnings.length, 0);
   const lines = stdout.trim().split('\n');
   assert.equal(lines.length, 2, stdout);
   assert.match(lines[0], /^NotSupportedError /);  // by this name another polyfill knows that nothing is behind the interface
-  for (const line of lines) assert.match(line, new RegExp(`needed the package ${platform}, which cannot be loaded: .*nnex\\.wasm`));
+  assert.match(lines[1], /^NnexError unsupported /);
+  for (const line of lines) assert.match(line, new RegExp(`needed the package ${platform}, which cannot be loaded: .*npm install ${platform}.*file:.*/nnex/dist/nnex\\.wasm`));
 });
 
 test('another polyfill takes the place of one that has nothing to compute with', () => {
@@ -173,7 +174,7 @@ test('an address that has no nnex.wasm is said, and what says where it is', asyn
     for (const threads of [1, 2]) {
       configure({ wasm: 'https://example.org/nnex.wasm', worker: false, threads });
       await assert.rejects(load(new Uint8Array(4)),
-        { message: `nnex: https://example.org/nnex.wasm: ${found}; needed nnex.wasm there, or configure({ wasm, worker }) with the addresses of nnex.wasm and worker.js` });
+        { name: 'NnexError', code: 'unreadable', message: `nnex: https://example.org/nnex.wasm: ${found}; needed nnex.wasm there, or configure({ wasm, worker }) with the addresses of nnex.wasm and worker.js` });
     }
   }
 });

@@ -181,6 +181,18 @@ test('webpack bundles for Node: addon and WebAssembly find what they need', { sk
   const run = (engine) => execFileSync(process.execPath, [join(out, 'main.cjs')], { cwd: folder, encoding: 'utf8', env: { ...process.env, NNEX_ENGINE: engine } });
   assert.equal(run('addon'), '-1 -2\n');
   assert.doesNotMatch(run('wasm'), /Cannot find module/);
+  // Where it is deployed, with the addon in a node_modules there; nothing names the machine that bundled it.
+  const deployed = mkdtempSync(join(tmpdir(), 'nnex-deployed-'));
+  try {
+    for (const name of readdirSync(out)) cpSync(join(out, name), join(deployed, name));
+    cpSync(join(folder, 'neg.onnx'), join(deployed, 'neg.onnx'));
+    assert.ok(!readFileSync(join(out, 'main.cjs'), 'utf8').includes(folder));
+    mkdirSync(join(deployed, 'node_modules'));
+    cpSync(join(folder, 'node_modules/nnex-linux-x64'), join(deployed, 'node_modules/nnex-linux-x64'), { recursive: true, dereference: true });
+    assert.equal(execFileSync(process.execPath, [join(deployed, 'main.cjs')], { cwd: deployed, encoding: 'utf8', env: { ...process.env, NNEX_ENGINE: 'addon' } }), '-1 -2\n');
+  } finally {
+    rmSync(deployed, { recursive: true });
+  }
 });
 
 // ---- TypeScript

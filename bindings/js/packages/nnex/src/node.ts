@@ -1,5 +1,6 @@
 /** Where Node finds what computes: the addon of its platform, by name or by NNEX_NODE_ADDON. */
 import nodeModules from 'node:module';
+import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Engine } from './engine.js';
 import { NnexError } from './model/error.js';
@@ -20,20 +21,31 @@ let loaded: Addon | undefined;
 /** The addon, loaded once. Throws an Error that says what was looked for. */
 export function addon(): Addon {
   if (loaded) return loaded;
-  const require = nodeModules.createRequire(bundle ?? import.meta.url);  // by its name alone webpack would put a require() of its own there
   const path = process.env['NNEX_NODE_ADDON'];
-  try {
-    loaded = require(path || needed) as Addon;
-    return loaded;
-  } catch (cause) {
-    const why = String((cause as Partial<Error> | null)?.message ?? cause).split('\n', 1)[0]!.replace(/\.$/, '');
-    const sought = path ? `NNEX_NODE_ADDON=${path}` : `the package ${needed}`;
-    throw new Error(
-      `nnex: found Node.js ${process.versions.node} on ${platform}; needed ${sought}, which cannot be loaded: ${why}. ` +
-        `bindings/js/build makes ${needed} on Linux for x86-64; elsewhere nnex.wasm beside the scripts serves (bindings/js/build --wasm)`,
-      { cause },
-    );
+  let cause: unknown;
+  for (const place of places()) {
+    try {
+      return (loaded = nodeModules.createRequire(place)(path || needed) as Addon);  // by the name require webpack would put one of its own there
+    } catch (error) {
+      cause ??= error;
+    }
   }
+  const why = String((cause as Partial<Error> | null)?.message ?? cause).split('\n', 1)[0]!.replace(/\.$/, '');
+  const sought = path ? `NNEX_NODE_ADDON=${path}` : `the package ${needed}`;
+  const error = new NnexError('unsupported', `nnex: found Node.js ${process.versions.node} on ${platform}; needed ${sought}, which cannot be loaded: ${why}. ${help()}`);
+  error.cause = cause;
+  throw error;
+}
+/** Where the addon's package is looked for: from this file, wherever a bundler has put it. An address of its own it would write down as that of the machine it ran on. */
+function places(): (string | URL)[] {
+  const beside = bundle ? new URL('./nnex.wasm', bundle) : new URL('./nnex.wasm', import.meta.url);
+  return [...(typeof __filename === 'string' && isAbsolute(__filename) ? [__filename] : []), beside];
+}
+/** What would help, to who has the package from npm. */
+function help(): string {
+  const wasm = String(bundle ? new URL('./nnex.wasm', bundle) : new URL('./nnex.wasm', import.meta.url));
+  const addon = platform === 'linux-x64' ? `\`npm install ${needed}\` adds it, where optional dependencies were left out (a bundle finds it in a node_modules beside or above itself)` : `there is none for ${platform}`;
+  return `${addon}; without it ${wasm} serves, which the package has as nnex/nnex.wasm, with nnex/thread.mjs beside it`;
 }
 
 let wasm: Promise<typeof import('./wasm.js')> | undefined;

@@ -59,6 +59,12 @@ export class NnexError extends Error {
     this.remedies = remedies;
   }
 
+  /** All of it, for logs: of an error's own JSON leaves out the message. */
+  toJSON(): object {
+    const { name, message, code, where, detail, tasks, remedies } = this;
+    return { name, message, code, where, detail, tasks, remedies };
+  }
+
   static {
     Object.defineProperty(this, 'name', { value: 'NnexError' });  // bundles of a class that names itself call it otherwise
     Object.defineProperty(this.prototype, 'name', { value: 'NnexError', configurable: true, writable: true });

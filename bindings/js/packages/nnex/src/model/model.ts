@@ -101,6 +101,11 @@ export interface Shared {
   readonly expected: readonly Expected[];
 }
 
+/** A feed by its name, of an instance's getters and of what it inherits too, but for what every object has. */
+function given(feeds: Feeds, name: string): InputValue | undefined {
+  return Object.hasOwn(feeds, name) || !(name in Object.prototype) ? feeds[name] : undefined;
+}
+
 /** The engine's form of feeds, each input once. Errors: 'invalid argument'. */
 function rawInputs(feeds: Feeds, { inputs, expected, numbers }: Shared): RawValue[] {
   if (typeof feeds !== 'object' || feeds === null || Symbol.iterator in feeds)
@@ -110,7 +115,7 @@ function rawInputs(feeds: Feeds, { inputs, expected, numbers }: Shared): RawValu
   const raw: RawValue[] = [];
   for (let i = 0; i < expected.length; i++) {
     const needed = expected[i]!;
-    const value = Object.hasOwn(feeds, needed.name) ? feeds[needed.name] : undefined;
+    const value = given(feeds, needed.name);
     if (value === undefined && needed.type.kind !== 'optional')
       throw new NnexError('invalid argument', `input ${quoted(needed.name)} is missing; needed ${needed.text}`);
     raw.push(rawFrom(value ?? null, needed, numbers));
@@ -139,8 +144,7 @@ function namedOutputs(raw: readonly RawValue[], wanted: readonly boolean[] | und
     if (wanted && !wanted[i]) continue;
     const { name } = outputs.list[i]!;
     const value = valueOf(raw[i]!, numbers) as Tensor;
-    if (name === '__proto__') Object.defineProperty(named, name, { value, enumerable: true, configurable: true, writable: true });
-    else named[name] = value;
+    Object.defineProperty(named, name, { value, enumerable: true, configurable: true, writable: true });  // whatever Object.prototype has by that name
   }
   return named;
 }

@@ -159,7 +159,7 @@ export function taken<Options extends object>(options: unknown, kinds: Kinds<Opt
   const to: Record<string, unknown> = {};
   if (options === undefined) return to as Options;
   if (typeof options !== 'object' || options === null || Symbol.iterator in options) throw wrong(options, call, 'options', 'an object');
-  for (const name in options) {
+  for (const name of Object.keys(options)) {
     if (!Object.hasOwn(kinds, name)) throw new TypeError(`${call}: no option '${name}'; there are ${Object.keys(kinds).join(', ')}${elsewhere(name, kinds)}`);
     const value = (options as Record<string, unknown>)[name];
     if (value !== undefined) to[name] = (kinds as Readonly<Record<string, Kind>>)[name]!(value, call, name);

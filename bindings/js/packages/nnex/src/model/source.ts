@@ -4,12 +4,14 @@ import { found, quoted, tagOf } from './found.js';
 import type { RawSource } from './native.js';
 import { checkedPath } from './options.js';
 
+declare const NNEX_PAGE: boolean | undefined;
+
 /** Bytes of a file. */
 export type FileBytes = ArrayBufferView | ArrayBuffer | SharedArrayBuffer;
 
 /**
  * A model of any standard:
- * - a path or a `file:` URL of a file, a folder or an archive (where there are files: in Node);
+ * - a path or a `file:` URL of a file, a folder or an archive (where there are files: in Node); in a page an address, which is fetched;
  * - the bytes of a file or archive, which are copied at the call; a Blob or File; a Response of fetch();
  * - several files by their names, as a Map or an object: CVM's symbol and params, an .onnx file with its external tensors,
  *   graph.nnef with its variables, a .webnn text with its weights.
@@ -76,6 +78,7 @@ export function targetPath(call: string, to: unknown): string | undefined {
 export function rawSource(call: string, source: Source, name?: string): RawSource | Promise<RawSource> {
   if (isBytes(source)) return { name: name ?? 'the model', bytes: heldBytes(call, '', source) };
   const tag = tagOf(source);
+  if (inPage() && (typeof source === 'string' || tag === 'URL')) return fromAddress(String(source), name);
   if (typeof source === 'string' || tag === 'URL')
     return { path: pathOf(source as string | URL, call, ({ protocol }) => `a model from ${protocol} is fetched by the caller: ${call}(await fetch(url))`) };
   if (tag === 'Blob' || tag === 'File') return fromBlob(source as Blob, name);
@@ -114,6 +117,13 @@ export async function bodyOf(response: Response): Promise<Uint8Array> {
   const { ok, url, status, statusText } = response, failed = url ? `cannot fetch '${url}'` : 'the response';
   if (!ok) throw new NnexError('unreadable', `${failed}: ${`${status} ${statusText}`.trim()}`);
   return contentOf(response, failed);
+}
+/** Whether strings are addresses: a page has no files. */
+const inPage = (): boolean => typeof NNEX_PAGE === 'boolean' && NNEX_PAGE && (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node === undefined;
+/** A model at an address, which may be relative to the page's. */
+async function fromAddress(address: string, name: string | undefined): Promise<RawSource> {
+  const { pathname } = new URL(address, globalThis.document?.baseURI ?? globalThis.location?.href);
+  return { name: name ?? (pathname.split('/').pop() || 'the model'), bytes: await fetched(address) };
 }
 /** What an address has. Errors: 'unreadable', where there is no answer either. */
 export async function fetched(address: string): Promise<Uint8Array> {

@@ -96,12 +96,20 @@ function packed(type: Exclude<ElementType, 'string'>, items: readonly unknown[],
   const fraction = name === 'Uint16Array' ? kFraction[type] : undefined;
   if (itemsFor(type, 2) !== 2 || meantBy(name) !== type && type !== 'bool' && !fraction)
     throw wrong(expected, `an array of numbers; ${type} takes ${withArticle(name)}`);
-  const Class = (globalThis as unknown as Record<string, { from(items: readonly unknown[], f: (x: unknown, i: number) => unknown): ArrayBufferView }>)[name]!;
-  return Class.from(items, (item, i) => {
+  const Class = (globalThis as unknown as Record<string, new (length: number) => ArrayBufferView & { [i: number]: unknown }>)[name]!;
+  const made = new Class(items.length), range = rangeOf(type), numbers = type !== 'bool' && !fraction && typeof range?.[0] !== 'bigint';
+  const least = range ? Number(range[0]) : -Infinity, most = range ? Number(range[1]) : Infinity;
+  for (let i = 0; i < items.length; ++i) {
+    const item = items[i];
+    if (numbers && typeof item === 'number' && (range ? item >= least && item <= most && Number.isInteger(item) : true)) {
+      made[i] = item;  // most of them
+      continue;
+    }
     const element = elementOf(type, item);
     if (element === undefined) throw wrong(expected, `${found(item)} at [${i}], which is no ${type}`);
-    return fraction ? bitsOf(element as number, fraction) : element;
-  });
+    made[i] = fraction ? bitsOf(element as number, fraction) : element;
+  }
+  return made;
 }
 
 function meantByItem(item: unknown): ElementType {
@@ -194,17 +202,21 @@ function flattened(nested: Nested, expected: Expected): { dims: number[]; items:
   for (let level: unknown = nested; Array.isArray(level); level = level[0])
     if (dims.push(level.length) > kMaxRank) throw wrong(expected, `arrays nested more than ${kMaxRank} deep`);
   const items: Scalar[] = [];
-  const walk = (level: unknown, depth: number, place: string): void => {
+  const places: number[] = [];
+  const walk = (level: unknown, depth: number): void => {
     if (depth === dims.length) {
       if (Array.isArray(level)) throw wrong(expected, 'nested arrays of unequal depth');
-      if (!isScalar(level)) throw wrong(expected, `${found(level)} at ${place}`);
+      if (!isScalar(level)) throw wrong(expected, `${found(level)} at ${places.map((i) => `[${i}]`).join('')}`);
       items.push(level);
       return;
     }
     if (!Array.isArray(level) || level.length !== dims[depth]) throw wrong(expected, 'nested arrays of unequal lengths');
-    for (let i = 0; i < level.length; i++) walk(level[i], depth + 1, `${place}[${i}]`);
+    for (let i = 0; i < level.length; i++) {
+      places[depth] = i;
+      walk(level[i], depth + 1);
+    }
   };
-  walk(nested, 0, '');
+  walk(nested, 0);
   return { dims, items };
 }
 

@@ -101,7 +101,7 @@ class SessionHandler implements InferenceSessionHandler {
     const results: Feeds = {};
     for (let i = 0; i < values.length; i++) {
       const name = this.outputNames[i]!;
-      if (wanted[i]) results[name] = this.#result(name, values[i]!, fetches[name]);
+      if (wanted[i]) Object.defineProperty(results, name, { value: this.#result(name, values[i]!, fetches[name]), enumerable: true, configurable: true, writable: true });
     }
     return results;
   }

@@ -1,5 +1,6 @@
 /** The module's code: where it is found, and compiled once with memory of its own and once with memory that threads share. */
 
+import { NnexError } from '../model/error.js';
 import { builtin } from './builtin.js';
 import { script } from './here.js';
 import type { Spawn } from './threads.js';
@@ -53,7 +54,7 @@ async function fetched(source: Fetchable): Promise<BufferSource | Response> {
 /** The error of an address that has no module: bundlers and servers put it where they like. */
 function elsewhere({ url }: Pick<Response, 'url'>, what: string): Error {
   const otherwise = NNEX_PAGE ? 'or configure({ wasm, worker }) with the addresses of nnex.wasm and worker.js' : 'which the package has as nnex/nnex.wasm: a bundle needs it beside itself';
-  return new Error(`nnex: ${url}: ${what.trim()}; needed nnex.wasm there, ${otherwise}`);
+  return new NnexError('unreadable', `nnex: ${url}: ${what.trim()}; needed nnex.wasm there, ${otherwise}`);
 }
 const kMagic = 0x6d736100;  // "\0asm"
 async function moduleOf(response: Response): Promise<ArrayBuffer> {
