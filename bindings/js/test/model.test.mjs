@@ -674,22 +674,21 @@ test('the module is the same for require()', async () => {
 
 test('options and outputs are own properties; feeds are read by name', () => {
   const text = `import { load } from 'nnex';
-    import * as ort from 'nnex/onnxruntime';
     const bytes = Buffer.from(${JSON.stringify(Buffer.from(affine).toString('base64'))}, 'base64');
     const ready = await load(bytes), names = [ready.inputs[0].name, ready.outputs[0].name], said = [];
     Object.prototype.extend = () => 1;
     Object.defineProperty(Object.prototype, names[1], { set() { said.push('called'); }, configurable: true });
     try {
       const model = await load(bytes, {}), [input, output] = names, dims = model.inputs[0].dims.map((d) => (typeof d === 'number' ? d : 1));
-      const x = { data: new Float32Array(dims.reduce((a, b) => a * b, 1)), dims }, session = await ort.InferenceSession.create(bytes, {});
+      const x = { data: new Float32Array(dims.reduce((a, b) => a * b, 1)), dims };
       class Feeds { get [input]() { return x; } }
-      const results = [await model.run({ [input]: x }, {}), await model.run(new Feeds()), await session.run({ [input]: new ort.Tensor('float32', x.data, dims) })];
+      const results = [await model.run({ [input]: x }, {}), await model.run(new Feeds())];
       for (const result of results) said.push(Object.hasOwn(result, output));
       said.push(Object.hasOwn(await model.run(Object.create({ [input]: x })), output));
     } catch (error) { said.push(error.message); }
     console.log(said.join());`;
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', text], { cwd: fileURLToPath(new URL('.', import.meta.url)), encoding: 'utf8' });
-  assert.equal(stdout, 'true,true,true,true\n', stderr);
+  assert.equal(stdout, 'true,true,true\n', stderr);
 });
 
 test('an error in JSON has its message', async () => {

@@ -152,7 +152,9 @@ const classic = (place, script) => `<!doctype html><meta charset="utf-8"><title>
 import { onnx } from '/support/onnx-writer.mjs';
 const dims = [2], network = onnx({ inputs: { a: ['float32', dims] }, outputs: { y: ['float32', dims] }, nodes: [{ op: 'Neg', in: ['a'], out: ['y'] }] });
 window.answers = async () => {
-  const model = await nnex.load(network), { y } = await model.run({ a: [1, 2] });
+  const absent = await nnex.load('/absent.onnx').catch(({ code, message }) => [code, message].join(': '));
+  if (!/^unreadable: cannot fetch .*absent[.]onnx.*404/.test(absent)) throw new Error(absent);
+  const model = await nnex.load(URL.createObjectURL(new Blob([network]))), { y } = await model.run({ a: [1, 2] });
   const context = await nnex.ml.createContext(), builder = new nnex.MLGraphBuilder(context), d = { dataType: 'float32', shape: dims };
   const graph = await builder.build({ y: builder.neg(builder.input('a', d)) });
   const input = await context.createTensor({ ...d, writable: true }), output = await context.createTensor({ ...d, readable: true });
