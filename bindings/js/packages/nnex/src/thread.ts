@@ -7,11 +7,15 @@ import { type Command, Remote } from './wasm/remote.js';
 import { type Begin, runThread } from './wasm/threads.js';
 
 function serve({ code, now, answered }: EngineBegin): void {
+  const tell = (): void => {
+    Atomics.store(answered, 0, 1);
+    Atomics.notify(answered, 0);
+  };
+  process.once('exit', tell);  // who waits is not left waiting
   const remote = new Remote(new LocalEngine(() => Promise.resolve(code), ''), () => LocalModels.make(code), (answer, transfer, waited) => {
     if (!waited) return parentPort!.postMessage(answer, transfer);
     now.postMessage(answer, transfer);
-    Atomics.store(answered, 0, 1);
-    Atomics.notify(answered, 0);
+    tell();
   });
   parentPort!.on('message', (commands: readonly Command[]) => remote.receive(commands));
 }

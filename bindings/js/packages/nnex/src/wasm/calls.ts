@@ -18,8 +18,9 @@ export function makeContext(module: Module, options: { powerPreference: string; 
   const given = module.writer.text(options.powerPreference) && module.sent();
   return module.reply(module.call('nnex_ml_context', given, Number(options.accelerated), Number(checksOnly))).good().u32();
 }
-export function onLost(module: Module, context: number, listener: (message: string) => void): void {
-  module.request((request) => module.call('nnex_ml_lost', context, request), (reply) => {
+/** Returns the request, to be forgotten with the context. */
+export function onLost(module: Module, context: number, listener: (message: string) => void): number {
+  return module.request((request) => module.call('nnex_ml_lost', context, request), (reply) => {
     let message: string;
     try {
       message = reply().text();

@@ -45,6 +45,7 @@ export class Link {
   private readonly waiting = new Map<number, Waiting>();
   private readonly contexts = new Map<Id, WeakRef<Losable>>();
   private readonly free = new FinalizationRegistry<Id>((id) => this.send({ do: 'free', ids: [id] }));
+  private ended = false;
   failed: string | undefined;
 
   constructor(private readonly port: Port) {
@@ -97,7 +98,9 @@ export class Link {
     return this.contexts.size === 0;
   }
   end(): void {
+    if (this.ended) return;
     this.flush();
+    this.ended = true;
     this.port.end();
   }
 

@@ -122,6 +122,8 @@ function own<T extends { module: Module }>(object: T, module: Module, call: stri
 class Context implements NativeContext, Freeable {
   readonly address: number;
   readonly accelerated: boolean;
+  /** Requests for its loss. */
+  private readonly losses: number[] = [];
   constructor(private readonly module: Module, options: ContextOptions, private readonly ended: () => void) {
     this.address = calls.makeContext(module, options, false);
     this.accelerated = options.accelerated;
@@ -131,21 +133,23 @@ class Context implements NativeContext, Freeable {
       open = false;
     };
     this.ended = end;
-    const { address } = this;
+    const { address, losses } = this;
     collected.register(this, () => {
       if (module.alive) module.call('nnex_ml_context_free', address);
+      for (const request of losses) module.forget(request);
       end();
     }, this);
   }
   free(): void {
     freeNow(this, this.module, 'nnex_ml_context_free', this.address);
+    for (const request of this.losses) this.module.forget(request);
     this.ended();
   }
   limits(): PlainObject {
     return calls.limits(this.module, this.address);
   }
   onLost(listener: (message: string) => void): void {
-    calls.onLost(this.module, this.address, listener);
+    this.losses.push(calls.onLost(this.module, this.address, listener));
   }
   builder(): NativeBuilder {
     return new Builder(this.module, this);

@@ -145,17 +145,22 @@ export class Module {
     });
     return outcome!();
   }
-  /** Settles without being waited for. */
-  request(start: (request: number) => void, settle: Settle): void {
+  /** Settles without being waited for. Returns the request. */
+  request(start: (request: number) => void, settle: Settle): number {
     const request = ++this.lastRequest;
     this.requests.set(request, settle);
     try {
       start(request);
     } catch (error) {
       if (this.requests.delete(request)) settle(() => { throw error; });
-      return;
+      return request;
     }
     this.settle();
+    return request;
+  }
+  /** Settles a request no more: what it is about is gone. */
+  forget(request: number): void {
+    this.requests.delete(request);
   }
   /** Tells all requests that are settled, and takes care that the others will be. */
   settle(): void {

@@ -47,7 +47,8 @@ export async function portInNode(code: Code, script: string | URL): Promise<Port
       Atomics.store(answered, 0, 0);
       worker.postMessage([command], transfer);
       Atomics.wait(answered, 0, 0);
-      return (receiveMessageOnPort(here) as { message: Answer }).message;
+      const answer = receiveMessageOnPort(here) as { message: Answer } | undefined;
+      return answer?.message ?? { say: 'failed', request: 0, name: 'InvalidStateError', message: 'the worker ended' };
     },
     end: () => {
       over = true;

@@ -115,16 +115,23 @@ function told(v: Plain): unknown {
 class Context implements NativeContext {
   readonly accelerated: boolean;
   private readonly pending = new Set<number>();
+  /** Requests for its loss, which do not hold it, and what caused it. */
+  private readonly loss: { readonly requests: number[]; because: string | undefined } = { requests: [], because: undefined };
   constructor(readonly module: Module, readonly link: Link, readonly id: Id, readonly address: number, options: ContextOptions,
     private readonly ended: () => void) {
     this.accelerated = options.accelerated;
-    freeWith(this, module, 'nnex_ml_context_free', address);
+    const { requests } = this.loss;
+    collected.register(this, () => {
+      module.call('nnex_ml_context_free', address);
+      for (const request of requests) module.forget(request);
+    });
   }
   limits(): PlainObject {
     return calls.limits(this.module, this.address);
   }
   onLost(listener: (message: string) => void): void {
-    calls.onLost(this.module, this.address, (message) => listener(this.lostBecause ?? message));
+    const { loss } = this;
+    loss.requests.push(calls.onLost(this.module, this.address, (message) => listener(loss.because ?? message)));
   }
   builder(): NativeBuilder {
     return new Builder(this);
@@ -180,14 +187,13 @@ class Context implements NativeContext {
   }
   /** From now on every call says so, and what is pending is rejected. */
   lose(message: string | undefined): void {
-    this.lostBecause ??= message;
+    this.loss.because ??= message;
     this.module.call('nnex_ml_context_destroy', this.address);
     for (const request of this.pending) this.link.reject(request, namedError('InvalidStateError', 'the context is lost'));
     this.pending.clear();
     this.module.settle();
     this.ended();
   }
-  private lostBecause: string | undefined;
 }
 
 /** Contexts share a worker, which is ended when the last of them is destroyed. */
