@@ -222,6 +222,13 @@ const MappedFile* file_of(const std::shared_ptr<const void>& owner) {
   return found ? found->file : nullptr;
 }
 
+bool release_pages(const std::shared_ptr<const void>& owner, const void* at, uint64_t size) {
+  const MappedFile* const file = file_of(owner);
+  if (!file || !file->mapped()) return false;
+  file->release_pages(static_cast<uint64_t>(static_cast<const char*>(at) - file->bytes().data()), size);
+  return true;
+}
+
 namespace {
 
 /// Where a path leads to.

@@ -108,6 +108,8 @@ std::shared_ptr<MemoryAccount> default_account();
 std::shared_ptr<const MappedFile> shared_file(MappedFile file);
 /// The file of shared_file() behind an owner, be it told by type or not; null for every other owner.
 const MappedFile* file_of(const std::shared_ptr<const void>& owner);
+/// MappedFile::release_pages of what lies in memory of `owner`; whether that is a mapped file.
+bool release_pages(const std::shared_ptr<const void>& owner, const void* at, uint64_t size);
 
 /// Gives the memory of whole pages inside [at, at + size) back, which is the process's own; their content is lost.
 void discard_pages(const void* at, uint64_t size);

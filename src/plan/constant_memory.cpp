@@ -29,11 +29,7 @@ void ConstantMemory::release_files() const {
 void ConstantMemory::packed(ValueId v, bool only_plan) {
   const Tensor* t = memory_of(graph_[v]);
   if (!t || t->bytes() < kMinBytes) return;
-  if (const MappedFile* file = file_of(t->owner()); file && file->mapped()) {
-    file->release_pages(static_cast<uint64_t>(reinterpret_cast<const char*>(t->data()) - file->bytes().data()),
-                        static_cast<uint64_t>(t->bytes()));
-    return;
-  }
+  if (release_pages(t->owner(), t->data(), static_cast<uint64_t>(t->bytes()))) return;
   if (!only_plan || !loss_allowed_) return;
   if (!found_) find_pieces();
   Piece& piece = pieces_[piece_of_.at(v.n)];
@@ -72,9 +68,7 @@ Result<Value> AlignedConstants::get(ValueId v) {
   Value value = graph_[v].constant;
   if (const Tensor* t = value.tensor(); t && !t->aligned()) {
     NNEX_ASSIGN(Tensor copy, t->aligned_copy());
-    if (const MappedFile* file = file_of(t->owner()))
-      file->release_pages(static_cast<uint64_t>(reinterpret_cast<const char*>(t->data()) - file->bytes().data()),
-                          static_cast<uint64_t>(t->bytes()));
+    release_pages(t->owner(), t->data(), static_cast<uint64_t>(t->bytes()));
     value = Value(std::move(copy));
   }
   return made_.emplace(v.n, std::move(value)).first->second;

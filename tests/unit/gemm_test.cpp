@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 
+#include "base/mapped_file.h"
 #include "oracle_math.h"
 #include "simd_test.h"
 
@@ -149,6 +153,31 @@ TEST(Gemm, RowDoesNotDependOnHowManyThereAre) {
       test::expect_same(some, {all.begin(), all.begin() + m * n});
     }
   });
+}
+
+/// One of 40 MB in a file, the pages of which are given back while it is packed: the packed form is that of memory.
+TEST(Gemm, PacksALargeConstantPieceByPiece) {
+  constexpr int64_t k = 10007, n = 1000;  // the last piece ends within a panel
+  std::vector<float> b = test::uniform_floats(static_cast<size_t>(k * n), 2, 1);
+  const std::string path = testing::TempDir() + "/nnex_columns_" + std::to_string(getpid());
+  const std::string_view bytes(reinterpret_cast<const char*>(b.data()), b.size() * sizeof(float));
+  ASSERT_TRUE(write_file(path, bytes).ok());
+  auto opened = MappedFile::open(path, MapPolicy::always);
+  ASSERT_TRUE(opened.ok()) << opened.error().text();
+  const auto file = shared_file(std::move(*opened));
+  const Loops& table = simd::loops(simd::best_isa());
+  Team team;
+  const auto floats = static_cast<size_t>(packed_floats(table, k, n));
+  std::vector<float> from_memory(floats), from_file(floats);
+  for (const bool transposed : {true, false}) {
+    const int64_t row_stride = transposed ? 1 : n, col_stride = transposed ? k : 1;
+    pack_b(table, team, reinterpret_cast<const std::byte*>(b.data()), k, n, row_stride, col_stride, from_memory.data());
+    pack_constant_b(table, team, file, reinterpret_cast<const std::byte*>(file->bytes().data()), k, n, row_stride,
+                    col_stride, from_file.data());
+    EXPECT_EQ(std::memcmp(from_memory.data(), from_file.data(), floats * sizeof(float)), 0);
+    EXPECT_EQ(file->bytes(), bytes);
+  }
+  std::filesystem::remove(path);
 }
 
 TEST(Gemm, BatchWithoutPacking) {

@@ -161,7 +161,7 @@ TEST(WebnnTimeline, DestroyRejectsWhatIsPending) {
 
 /// The best of some tries, since a busy machine wakes threads late.
 TEST(WebnnTimeline, DestroyEndsTheRunThatIsOn) {
-  const OperandDescriptor d = {DataType::float32, {256, 256}};
+  const OperandDescriptor d = {DataType::float32, {128, 128}};
   const auto seconds = [&](bool destroyed) {
     using Clock = std::chrono::steady_clock;
     const auto start = [&] {

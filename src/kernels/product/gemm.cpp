@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/mapped_file.h"
 #include "base/split.h"
 #include "kernels/product/matrix_rows.h"
 
@@ -249,6 +250,20 @@ void pack_b(const simd::Loops& loops, Team& team, const std::byte* b, int64_t k,
   const Columns columns = columns_of(loops, k, n, packed);
   team.run(columns.panels(),
            [&](int64_t panel) { pack_panel_of(loops, columns, b, panel, row_stride, col_stride, packed); });
+}
+
+void pack_constant_b(const simd::Loops& loops, Team& team, const std::shared_ptr<const void>& owner, const std::byte* b,
+                     int64_t k, int64_t n, int64_t row_stride, int64_t col_stride, float* packed) {
+  constexpr int64_t kReleased = int64_t{32} << 20;  // bytes at a time, some panels for each thread
+  const Columns columns = columns_of(loops, k, n, packed);
+  const int64_t width = columns.shape.columns;
+  const int64_t some = col_stride == k ? ceil_div(kReleased, k * 4 * width) * width : n;
+  for (int64_t first = 0; first < n; first += some) {
+    const int64_t count = std::min(some, n - first);
+    const std::byte* const from = b + first * col_stride * 4;
+    pack_b(loops, team, from, k, count, row_stride, col_stride, packed + first / width * columns.panel_stride());
+    release_pages(owner, from, static_cast<uint64_t>(count * k * 4));
+  }
 }
 
 void gemm(const simd::Loops& loops, Team& team, const Gemm& product) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/threads.h"
@@ -19,6 +20,10 @@ int64_t packed_floats(const simd::Loops& loops, int64_t k, int64_t n);
 /// should be aligned to 64 bytes.
 void pack_b(const simd::Loops& loops, Team& team, const std::byte* b, int64_t k, int64_t n, int64_t row_stride,
             int64_t col_stride, float* packed);
+/// The same of a constant that lies dense in memory of `owner`. The pages of a mapped file are given back once they are
+/// packed, where columns lie dense some columns at a time: a large matrix is never there in both forms.
+void pack_constant_b(const simd::Loops& loops, Team& team, const std::shared_ptr<const void>& owner, const std::byte* b,
+                     int64_t k, int64_t n, int64_t row_stride, int64_t col_stride, float* packed);
 
 /// c[i][j] = finish(sum over p of a[i][p] * b[p][j]), i < m, j < n, p < k. Strides count elements. c overlaps nothing
 /// that is read.

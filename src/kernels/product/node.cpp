@@ -183,8 +183,8 @@ Result<std::unique_ptr<Kernel>> product_kernel(const KernelRequest& r, BatchGemm
   const std::string key = pack_key(b_transposed ? "gemm transposed" : "gemm", r, w);
   NNEX_ASSIGN(of.packed, r.packs.get(key, count * floats * 4, [&](std::byte* to) {
     for (int64_t i = 0; i < count; ++i)
-      pack_b(r.loops, r.team, w.constant->data() + i * step * 4, p.one.k, p.one.n, p.b_row_stride, p.b_col_stride,
-             reinterpret_cast<float*>(to) + i * floats);
+      pack_constant_b(r.loops, r.team, w.constant->owner(), w.constant->data() + i * step * 4, p.one.k, p.one.n,
+                      p.b_row_stride, p.b_col_stride, reinterpret_cast<float*>(to) + i * floats);
   }));
   p.packed = true;
   of.packed_inputs = {spec.constant};

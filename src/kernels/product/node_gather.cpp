@@ -143,8 +143,8 @@ Result<std::unique_ptr<Kernel>> make_gather_matmul(const KernelRequest& r) {
   const std::string key = pack_key(transposed ? "matrices transposed" : "matrices", r, w);
   NNEX_ASSIGN(m.packed, r.packs.get(key, m.count * m.step * 4, [&](std::byte* to) {
     for (int64_t i = 0; i < m.count; ++i)
-      pack_b(r.loops, r.team, w.constant->data() + i * k * n * 4, k, n, transposed ? 1 : n, transposed ? k : 1,
-             reinterpret_cast<float*>(to) + i * m.step);
+      pack_constant_b(r.loops, r.team, w.constant->owner(), w.constant->data() + i * k * n * 4, k, n,
+                      transposed ? 1 : n, transposed ? k : 1, reinterpret_cast<float*>(to) + i * m.step);
   }));
   return made<GatherMatmulKernel>(r.loops, std::move(m), 0, 2, r.in[2].shape.count(), *repeat);
 }
