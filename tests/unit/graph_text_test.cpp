@@ -94,7 +94,9 @@ TEST(GraphText, TensorsKeepTheirBits) {
     auto back = parse_expression(shown, "t");
     ASSERT_TRUE(back.ok()) << shown;
     EXPECT_TRUE(same(AttrValue(*e->tensor), AttrValue(*back->tensor))) << shown;
-    if (std::string_view(text).starts_with("str")) EXPECT_EQ(shown, text);
+    if (std::string_view(text).starts_with("str")) {
+      EXPECT_EQ(shown, text);
+    }
   }
   auto odd = parse_expression("f32[1]('0100c07f')", "t");
   EXPECT_EQ(literal(*odd->tensor), "f32[1]('0100c07f')") << "a NaN with bits of its own";
