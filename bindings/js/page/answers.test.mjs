@@ -99,6 +99,48 @@ test('a picture is normalised as its fields say', fast, async () => {
   assert.equal(await page.evaluate('document.activeElement.getAttribute("aria-label")'), 'Mean of a');
 });
 
+test('an output that is a picture is shown as one, and saved', fast, async () => {
+  await drop(written('shown.onnx', identity(['float32', [1, 3, 16, 16]])));
+  await show('run');
+  await choose(file('../../../models/shapes/heart.png'));
+  await run();
+  const shown = () => page.$eval('.picture canvas', (canvas) => [canvas.width, canvas.height, canvas.getAttribute('aria-label'), ...canvas.getContext('2d').getImageData(8, 8, 1, 1).data]);
+  const at = async (c) => page.$eval('.picture select', (select, value) => {
+    select.value = value;
+    select.dispatchEvent(new Event('change'));
+  }, c);
+  assert.equal(await page.$eval('.picture', ({ open }) => open), true);
+  const [width, height, label, ...colour] = await shown();
+  assert.deepEqual([width, height, label], [16, 16, 's as a picture, 16 x 16; black is 0, white 1.']);
+  for (const c of [0, 1, 2]) {
+    await at(String(c));
+    assert.deepEqual((await shown()).slice(3), [colour[c], colour[c], colour[c], 255]);
+  }
+  assert.equal(await page.$eval('[aria-label="Save s as a picture"]', (button) => button.textContent), '.png');
+  await drop(written('many.onnx', identity(['float32', [1, 5, 12, 12]])));
+  await run();
+  assert.equal(await page.$eval('.picture', ({ open }) => open), false);
+  await page.click('.picture summary');
+  await until("document.querySelector('.picture canvas').getAttribute('aria-label')?.includes('a colour for each channel')");
+  await drop(written('row.onnx', identity(['float32', [1, 1000]])));
+  await run();
+  assert.equal(await page.$('.picture'), null);
+});
+
+test('an output that may be a sound is played', fast, async () => {
+  await drop(written('played.onnx', identity(['float32', [1, 4000]])));
+  await fill('a', 'zeros');
+  await run();
+  await page.click('.sound summary');
+  await until("document.querySelector('.sound audio').duration === 0.25");
+  await set('Samples a second of s', '8000');
+  await page.$eval('[aria-label="Samples a second of s"]', (field) => field.dispatchEvent(new Event('change')));
+  await until("document.querySelector('.sound audio').duration === 0.5");
+  await set('Samples a second of s', '1');
+  await page.$eval('[aria-label="Samples a second of s"]', (field) => field.dispatchEvent(new Event('change')));
+  assert.equal(await text('.sound p'), 'found the rate 1; needed 3000 to 384000 samples a second');
+});
+
 /** A sound of two channels of 16 bits. */
 function stereo(...frames) {
   const made = wav(...frames.flat());

@@ -5,10 +5,12 @@ import { deflateRawSync } from 'node:zlib';
 import { arrange, kMostNodes, neighbours, spread } from './draw.js';
 import { checkFeeds } from './feeds.js';
 import { chosen, modelsIn, relative } from './files.js';
+import { soundIn, wavOf } from './listen.js';
 import { middle, mixed, painted, picture, plain, sample, sound } from './media.js';
 import { matches } from './network.js';
 import { readNpy, readPb, tensorIn, unzip, writeJson, writeNpy } from './tensors.js';
 import { extents, json, numbers, random, tensorOf } from './typed.js';
+import { likelyRange, pictureIn, pixelsIn } from './view.js';
 import { coordinates, distance, fromBits, largest, reader, room, said, toBits } from './values.js';
 
 test('floats of 16 bits: every one of them there and back', () => {
@@ -43,6 +45,51 @@ test('elements in words', () => {
   assert.deepEqual(read('string', ['<b>']), ['<b>']);
   assert.equal(reader({ type: 'int4', data: Uint8Array.of(1) }), undefined);
   assert.equal(distance({ y: { type: 'bfloat16', data: Uint16Array.of(0x3f80, 0x4000) } }, { y: { type: 'bfloat16', data: Uint16Array.of(0x3f80, 0x3f80) } }), 1);
+});
+
+test('where the pictures of an output are', () => {
+  const place = (...dims) => ((found) => found && [found.pictures, found.channels, found.height, found.width, found.planes])(pictureIn(dims));
+  const rows = [
+    [[1, 3, 20, 30], [1, 3, 20, 30, true]], [[2, 20, 30, 3], [2, 3, 20, 30, false]], [[1, 1, 8, 9], [1, 1, 8, 9, true]], [[20, 30], [1, 1, 20, 30, true]], [[4, 20, 30], [1, 4, 20, 30, true]],
+    [[1, 21, 64, 64], [1, 21, 64, 64, true]], [[1, 64, 64, 21], [1, 21, 64, 64, false]], [[1, 512, 14, 14], [1, 512, 14, 14, true]], [[1, 19, 64, 128], [1, 19, 64, 128, true]],
+    [[1, 64, 128, 19], [1, 19, 64, 128, false]], [[2, 5, 3, 16, 16], [10, 3, 16, 16, true]],
+    [[1, 1000], undefined], [[1000], undefined], [[], undefined], [[1, 3, 7, 30], undefined], [[1, 3, 0, 0], undefined], [[0, 8, 8], undefined], [[1, 1, 5000, 5000], undefined],
+  ];
+  for (const [dims, found] of rows) assert.deepEqual(place(...dims), found, `[${dims}]`);
+});
+
+test('the pixels of an output', () => {
+  const dims = [2, 3, 8, 8], place = pictureIn(dims), size = 64;
+  const tensor = { type: 'float32', dims, data: Float32Array.from({ length: 2 * 3 * size }, (_, i) => (Math.floor(i / size) % 3 === 0 ? (i % size) / 63 : 0) * (i >= 3 * size ? 2 : 1)) };
+  const first = pixelsIn(tensor, place);
+  assert.deepEqual([first.range, ...first.pixels.slice(0, 4), ...first.pixels.slice(-4)], [[0, 1], 0, 0, 0, 255, 255, 0, 0, 255]);
+  const second = pixelsIn(tensor, place, { picture: 1, way: 0 });
+  assert.deepEqual([second.range, ...second.pixels.slice(-4)], [[0, 2], 255, 255, 255, 255]);
+  assert.deepEqual([...pixelsIn(tensor, place, { picture: 1, range: [0, 4] }).pixels.slice(-4)], [128, 0, 0, 255]);
+  const [none, ...rest] = [NaN, ...Array(63).fill(-Infinity)];
+  const grey = { type: 'float32', dims: [8, 8], data: Float32Array.of(none, ...rest) };
+  const odd = pixelsIn(grey, pictureIn([8, 8]));
+  assert.deepEqual([odd.range, ...odd.pixels.slice(0, 8)], [[0, 1], 0, 0, 0, 0, 0, 0, 0, 255]);
+  const classes = { type: 'float16', dims: [8, 8, 9], data: Uint16Array.from({ length: 8 * 8 * 9 }, (_, i) => (i % 9 === Math.floor(i / 9) % 9 ? 0x3c00 : 0)) };
+  const largest = pixelsIn(classes, pictureIn([8, 8, 9]), { way: 'largest' }).pixels;
+  assert.deepEqual([...largest.slice(0, 4)], [0, 0, 0, 255]);
+  assert.equal(new Set(Array.from({ length: 64 }, (_, i) => largest.slice(4 * i, 4 * i + 4).join())).size, 9);
+  assert.deepEqual([...largest.slice(4, 8)], [...largest.slice(40, 44)]);
+  const bytes = { type: 'uint8', dims: [8, 8, 4], data: Uint8Array.from({ length: 256 }, (_, i) => i) };
+  assert.deepEqual(pixelsIn(bytes, pictureIn([8, 8, 4])).pixels, Uint8ClampedArray.from(bytes.data));
+  const rows = [[[0, 0.9], [0, 1]], [[-0.02, 1.04], [0, 1]], [[0, 0.2], [0, 0.2]], [[-0.9, 0.8], [-1, 1]], [[-3, 260], [0, 255]], [[-7, 2], [-7, 2]], [[5, 5], [5, 5]]];
+  for (const [own, range] of rows) assert.deepEqual(likelyRange(own), range);
+  assert.deepEqual([...pixelsIn({ type: 'int64', dims: [8, 8], data: new BigInt64Array(64).fill(5n) }, pictureIn([8, 8])).pixels.slice(0, 4)], [0, 0, 0, 255]);
+});
+
+test('an output that may be a sound, as a file', () => {
+  const wave = Float32Array.from({ length: 2048 }, (_, i) => Math.sin(i)), of = (dims, data = wave, type = 'float32') => soundIn({ type, dims, data });
+  assert.deepEqual([of([2048]), of([1, 1, 2048])], [wave, wave]);
+  assert.deepEqual([of([2, 1024]), of([1024, 2]), of([]), of([2048], wave.map((x) => 3 * x)), of([2048], wave.map(() => NaN)), of([2048], new Int32Array(2048), 'int32')], Array(6).fill(undefined));
+  const file = Buffer.from(wavOf(Float32Array.of(0, 1, -1, 0.5, 1.5), 22050));
+  assert.deepEqual([file.toString('latin1', 0, 4), file.readUInt32LE(4), file.toString('latin1', 8, 16), file.readUInt16LE(20), file.readUInt16LE(22), file.readUInt32LE(24), file.readUInt32LE(28),
+    file.readUInt16LE(32), file.readUInt16LE(34), file.toString('latin1', 36, 40), file.readUInt32LE(40)], ['RIFF', file.length - 8, 'WAVEfmt ', 1, 1, 22050, 44100, 2, 16, 'data', 10]);
+  assert.deepEqual([44, 46, 48, 50, 52].map((at) => file.readInt16LE(at)), [0, 32767, -32767, 16384, 32767]);
 });
 
 test('what is typed is an input\'s elements exactly, or an error that says why not', () => {

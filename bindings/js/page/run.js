@@ -1,9 +1,11 @@
 // The panel that runs a model: its inputs, who ran, what came out, where the time went.
 import { $, bar, counted, make, note, saving, table } from './dom.js';
 import { inputField } from './field.js';
+import { soundOf } from './listen.js';
 import { anew, answerOf } from './model.js';
 import { npyHas, writeJson, writeNpy } from './tensors.js';
 import { coordinates, distance, largest, reader, said } from './values.js';
+import { pictureOf } from './view.js';
 import { sentence, working } from './work.js';
 
 /** Of nodes that were timed so many are listed. */
@@ -108,5 +110,5 @@ function resultOf(title, value) {
   const share = (x) => (x === 0 ? 0 : x === top ? 1 : x / top);
   return [head(`[${dims.join(', ')}]`), ...(nans ? [note(`${nans.toLocaleString()} of ${data.length.toLocaleString()} elements ${nans === 1 ? 'is' : 'are'} NaN.`)] : []),
     table(['Place', data.length > best.length ? `Largest of ${data.length.toLocaleString()} elements` : 'Elements, the largest first', ''], best.map(([x, i]) => [place(i), said(x), bar(share(Math.abs(Number(x))))])),
-    saves(title, value)];
+    ...pictureOf(title, value), ...soundOf(title, value), saves(title, value)];
 }
