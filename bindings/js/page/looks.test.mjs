@@ -31,6 +31,15 @@ test('the drawing is one stop of the keyboard, and arrows follow its edges', fas
   assert.match(await text('#details'), /Node 2 of 5/);
 });
 
+test('a chosen node tells of its attributes', fast, async () => {
+  const pool = onnx({ inputs: { x: ['float32', [1, 1, 6, 6]] }, outputs: { y: ['float32', [1, 1, 3, 3]] },
+    nodes: [{ op: 'AveragePool', in: ['x'], out: ['y'], attributes: { kernel_shape: [2, 2], strides: [2, 2] } }] });
+  await drop(written('averaged.onnx', pool));
+  await show('network');
+  await page.click('svg .node:not(.end)');
+  assert.match(await text('#details'), /Attributes.*size\[1, 1, 2, 2\].*stride\[1, 1, 2, 2\].*Inputs/);
+});
+
 test('the drawing is searched, zoomed and shown in parts', fast, async () => {
   await drop(written('long.onnx', chain(700)));
   await show('network');

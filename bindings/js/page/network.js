@@ -46,10 +46,10 @@ export function showNetwork(network, about) {
   function tell(box) {
     const values = (list) => list.filter(({ id }) => id >= 0).map(({ name, type, constant }) => [name || 'value', make('code', {}, `${type ?? 'of no known type'}${constant ? ', constant' : ''}`)]);
     const jump = (list) => list.flatMap((other) => [button(other.title, `Go to ${other.about}`, () => go(other)), ' ']);
-    const { node } = box, listed = (title, list) => (list?.length ? [make('h3', {}, title), table([], values(list))] : []);
+    const { node } = box, told = node?.attributes ?? [], listed = (title, list) => (list?.length ? [make('h3', {}, title), table([], values(list))] : []);
     details.replaceChildren(make('h2', {}, box.title), note(node ? `Node ${box.place + 1} of ${nodes.length}${node.location ? `, ${node.location}` : ''}` : box.about),
       ...(node?.blocks ? [note(`${counted(node.blocks, 'block')} inside, which ${node.blocks === 1 ? 'is' : 'are'} not drawn.`)] : []),
-      ...listed('Inputs', node?.inputs), ...listed('Read by its blocks', node?.captures), ...listed('Outputs', node?.outputs),
+      ...(told.length ? [make('h3', {}, 'Attributes'), table([], told.map(({ name, text }) => [name, make('code', {}, text)]))] : []), ...listed('Inputs', node?.inputs), ...listed('Read by its blocks', node?.captures), ...listed('Outputs', node?.outputs),
       ...(box.from.length ? [make('p', {}, 'Reads ', ...jump(box.from))] : []), ...(box.readers.length ? [make('p', {}, 'Read by ', ...jump(box.readers))] : []));
   }
   const row = (box) => drawn.boxes.filter((other) => other.row === box.row).sort((a, b) => a.x - b.x);

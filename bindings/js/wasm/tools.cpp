@@ -28,6 +28,16 @@ void add_captures(const Graph& graph, const std::vector<BlockId>& blocks, std::s
   }
 }
 
+/// An attribute in words; of a long one the beginning.
+std::string words_of(const Attribute& attribute) {
+  constexpr size_t kMost = 400;
+  std::string made = text(attribute);
+  if (made.size() <= kMost) return made;
+  size_t end = kMost;
+  while (end > 0 && (static_cast<unsigned char>(made[end]) & 0xC0) == 0x80) --end;
+  return made.substr(0, end) + " ...";
+}
+
 }  // namespace
 
 /// Values: source, options.
@@ -87,6 +97,11 @@ NNEX_EXPORT const uint8_t* nnex_outline(const uint8_t* in) {
         std::vector<ValueId> captures;
         add_captures(*graph, node->blocks, seen, captures);
         made.with("captures", [&] { ends(reply, captures); });
+        made.with("attributes", [&] {
+          put_each(reply, node->attributes, [&](const auto& attribute) {
+            Object(reply).set("name", attribute.first).set("text", words_of(attribute.second));
+          });
+        });
       });
     });
   }

@@ -39,6 +39,8 @@ export interface Outline {
     readonly blocks: number;
     /** What its blocks read from outside of them. */
     readonly captures: readonly OutlineValue[];
+    /** What it is told beside its inputs, defaults too; of a long one the beginning. */
+    readonly attributes: readonly { readonly name: string; readonly text: string }[];
     readonly inputs: readonly OutlineValue[];
     readonly outputs: readonly OutlineValue[];
   }[];
