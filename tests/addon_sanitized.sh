@@ -25,7 +25,7 @@ run() {  # run NAME COMMAND...
     bad=1
   fi
 }
-for name in model outputs hostile; do run "$name" node --test --test-reporter=tap "test/$name.test.mjs"; done
+for name in model sources outputs hostile; do run "$name" node --test --test-reporter=tap "test/$name.test.mjs"; done
 run "random calls" node test/fuzz.mjs --calls 10000
 [ ! -d "$NNEX_SHARED/conformance/webnn" ] || run "stored cases" ./conform --host node --quiet "$NNEX_SHARED/conformance/webnn"
 exit $bad

@@ -71,6 +71,10 @@ export class Ports {
     const port = this.list[i]!;
     return { name: port.name, text: port.text, type: port.valueType };
   }
+  /** Types by name. */
+  texts(): Record<string, string> {
+    return Object.fromEntries(this.list.map(({ name, text }) => [name, text]));
+  }
   names(): string {
     return this.list.map((port) => quoted(port.name)).join(', ');
   }
@@ -91,6 +95,14 @@ function disposable(prototype: { dispose(): void }): void {
   if (Symbol.dispose) Object.defineProperty(prototype, Symbol.dispose, { value, configurable: true, writable: true });
 }
 
+/** What consoles show: "Model { inputs: { x: 'f32[N,3]' }, outputs: { y: 'f32[N,10]' } }". */
+function shownByConsoles<T extends object>(type: { readonly name: string; readonly prototype: T }, membersOf: (object: T) => object): void {
+  const value = function (this: T, _depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
+    return `${type.name} ${inspect(membersOf(this), options)}`;
+  };
+  Object.defineProperty(type.prototype, Symbol.for('nodejs.util.inspect.custom'), { value, configurable: true, writable: true });
+}
+
 /** What a model and its sessions share. */
 export interface Shared {
   readonly engine: ModelEngine;
@@ -99,6 +111,10 @@ export interface Shared {
   readonly outputs: Ports;
   readonly states: Ports;
   readonly expected: readonly Expected[];
+}
+
+function portsOf({ inputs, outputs, states }: Shared, released: boolean): object {
+  return { inputs: inputs.texts(), outputs: outputs.texts(), ...(states.list.length > 0 && { states: states.texts() }), ...(released && { released }) };
 }
 
 /** A feed by its name, of an instance's getters and of what it inherits too, but for what every object has. */
@@ -181,6 +197,7 @@ export class Session {
   declare [Symbol.dispose]: () => void;
   static {
     disposable(this.prototype);
+    shownByConsoles<Session>(this, (session) => portsOf(session.#shared, session.#released));
     makeSession = (shared, native, what) => new this(kMake, shared, native, what);
   }
   readonly #shared: Shared;
@@ -301,6 +318,7 @@ export class Model {
   declare [Symbol.dispose]: () => void;
   static {
     disposable(this.prototype);
+    shownByConsoles<Model>(this, (model) => portsOf(model.#shared, model.#released));
     modelOf = (engine, native, options) => new this(kMake, engine, native, options);
   }
   readonly #shared: Shared;

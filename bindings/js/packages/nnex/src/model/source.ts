@@ -18,7 +18,7 @@ export type FileBytes = ArrayBufferView | ArrayBuffer | SharedArrayBuffer;
  */
 export type Source =
   | string | URL | FileBytes | Blob | Response
-  | ReadonlyMap<string, FileBytes> | { readonly [name: string]: FileBytes };
+  | ReadonlyMap<string, FileBytes | Blob> | { readonly [name: string]: FileBytes | Blob };
 
 /** The bytes where they lie. */
 export function bytesOf(from: FileBytes): Uint8Array {
@@ -34,6 +34,11 @@ function heldBytes(call: string, file: string, from: FileBytes): Uint8Array {
 }
 function isBytes(x: unknown): x is FileBytes {
   return ArrayBuffer.isView(x) || tagOf(x) === 'ArrayBuffer' || tagOf(x) === 'SharedArrayBuffer';
+}
+
+function isBlob(x: unknown): x is Blob {
+  const tag = tagOf(x);
+  return tag === 'Blob' || tag === 'File';
 }
 
 const kNeeded = 'a path, bytes, a Blob, a Response, or files by their names';
@@ -81,19 +86,22 @@ export function rawSource(call: string, source: Source, name?: string): RawSourc
   if (inPage() && (typeof source === 'string' || tag === 'URL')) return fromAddress(String(source), name);
   if (typeof source === 'string' || tag === 'URL')
     return { path: pathOf(source as string | URL, call, ({ protocol }) => `a model from ${protocol} is fetched by the caller: ${call}(await fetch(url))`) };
-  if (tag === 'Blob' || tag === 'File') return fromBlob(source as Blob, name);
+  if (isBlob(source)) return fromBlob(source, name);
   if (tag === 'Response') return fromResponse(source as Response, name);
   if (isStream(source)) throw new TypeError(`${call}: found a stream; needed ${kNeeded} (await buffer(stream), of node:stream/consumers)`);
-  const files = tag === 'Map' ? [...(source as Map<string, FileBytes>)] : tag === 'Object' ? Object.entries(source as Record<string, FileBytes>) : [];
+  const files: [string, FileBytes | Blob][] = tag === 'Map' ? [...(source as Map<string, FileBytes>)] : tag === 'Object' ? Object.entries(source as Record<string, FileBytes>) : [];
   if (files.length === 0) throw new TypeError(`${call}: found ${found(source)}${tag === 'Object' || tag === 'Map' ? ' without files' : ''}; needed ${kNeeded}${hint(source)}`);
-  return {
-    name: name ?? 'the model',
-    files: files.map(([file, bytes]) => {
-      if (typeof file !== 'string') throw new TypeError(`${call}: found ${found(file)} as the name of a file; needed text`);
-      if (!isBytes(bytes)) throw new TypeError(`${call}: file ${quoted(file)}: found ${found(bytes)}; needed bytes`);
-      return [file, heldBytes(call, `file ${quoted(file)}: `, bytes)];
-    }),
-  };
+  return named(files.map(([file, held]) => {
+    if (typeof file !== 'string') throw new TypeError(`${call}: found ${found(file)} as the name of a file; needed text`);
+    if (!isBytes(held) && !isBlob(held)) throw new TypeError(`${call}: file ${quoted(file)}: found ${found(held)}; needed bytes or a Blob`);
+    return [file, isBlob(held) ? held : heldBytes(call, `file ${quoted(file)}: `, held)];
+  }), name ?? 'the model');
+}
+/** Files by name. Where some have to be read first, the others' bytes are copied at the call. */
+function named(files: readonly [string, Uint8Array | Blob][], name: string): RawSource | Promise<RawSource> {
+  if (!files.some(([, held]) => isBlob(held))) return { name, files: files as [string, Uint8Array][] };
+  const reading = files.map(async ([file, held]): Promise<[string, Uint8Array]> => [file, isBlob(held) ? await contentOf(held, `cannot read '${file}'`) : held.slice()]);
+  return Promise.all(reading).then((read) => ({ name, files: read }));
 }
 async function fromBlob(blob: Blob & { name?: string }, name: string | undefined): Promise<RawSource> {
   const said = name ?? blob.name ?? 'the model';
