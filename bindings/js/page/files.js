@@ -36,13 +36,6 @@ export function dropped({ items }) {
   return { name: nameOf(new Set(entries.map(({ name }) => name))), files };
 }
 
-async function bytesOf(path, file) {
-  try {
-    return new Uint8Array(await file.arrayBuffer());
-  } catch {
-    throw new Error(`'${path}' cannot be read by this browser; needed a file that is still there as it was chosen, may be read, and fits into memory`);
-  }
-}
 /** The files of some that are models by themselves; others belong to one. */
 export const modelsIn = (paths) => paths.filter((path) => /\.(?:onnx|onnxtxt|webnn|tar|tgz|tar\.gz|symbol)$|(?:^|\/)(?:graph\.nnef|symbol)$/i.test(path));
 
@@ -52,9 +45,8 @@ export async function filesOf({ name, files }) {
   if (all.length === 0) throw new Error(`'${name}' has no files; needed those of a model`);
   return { name, files: all, models: modelsIn(all.map(([path]) => path)) };
 }
-/** What nnex reads: one file's bytes, or those of several by their paths, of models `which` alone. */
-export async function sourceOf({ name, files, models }, which = models[0]) {
+/** What nnex reads, anew for every call: one file, or several by their paths, of models `which` alone. */
+export function sourceOf({ name, files, models }, which = models[0]) {
   const wanted = files.filter(([path]) => path === which || !models.includes(path));
-  const read = await Promise.all(wanted.map(async ([path, file]) => [path, await bytesOf(path, file)]));
-  return read.length === 1 ? { source: read[0][1], options: { name: read[0][0] } } : { source: new Map(read), options: { name } };
+  return wanted.length === 1 ? { source: wanted[0][1], options: { name: wanted[0][0] } } : { source: new Map(wanted), options: { name } };
 }

@@ -37,8 +37,7 @@ async function open(given, which) {
     const found = await filesOf(given);
     signal.throwIfAborted();
     if (!which) showModels(given, found.models);
-    Object.assign(on, await sourceOf(found, which));
-    signal.throwIfAborted();
+    Object.assign(on, sourceOf(found, which));
     const { source, options } = on, start = performance.now();
     const report = await check(source, options);
     const about = await inspect(source, options).catch((error) => (report.sound ? Promise.reject(error) : undefined));

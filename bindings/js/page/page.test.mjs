@@ -232,7 +232,7 @@ test('the last model counts, also where an earlier one is read more slowly, and 
     assert.match(await error(), /'empty\.onnx' is empty/);
     await choose(written('gone.onnx', 'x'));
     await settle();
-    assert.match(await error(), /^'gone\.onnx' cannot be read by this browser; needed a file/);
+    assert.match(await error(), /^unreadable: cannot read 'gone\.onnx': ./);
     const again = written('again.onnx', unary('Neg'));
     await drop(again);
     assert.match(await text('#about'), /Neg/i);

@@ -60,7 +60,8 @@ export interface RawDescription {
 }
 
 /** Bytes are read at the call by an engine that is there at once; who waits for one keeps them as they are until it has answered. */
-export type RawSource = { path: string } | { name: string; bytes: Uint8Array } | { name: string; files: [string, Uint8Array][] };
+/** `own`: bytes that nobody else has: they may be given away. */
+export type RawSource = { path: string } | { name: string; bytes: Uint8Array; own?: true } | { name: string; files: [string, Uint8Array][]; own?: true };
 
 export interface RawNodeTime {
   place: string;

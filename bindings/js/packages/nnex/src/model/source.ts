@@ -101,11 +101,11 @@ export function rawSource(call: string, source: Source, name?: string): RawSourc
 function named(files: readonly [string, Uint8Array | Blob][], name: string): RawSource | Promise<RawSource> {
   if (!files.some(([, held]) => isBlob(held))) return { name, files: files as [string, Uint8Array][] };
   const reading = files.map(async ([file, held]): Promise<[string, Uint8Array]> => [file, isBlob(held) ? await contentOf(held, `cannot read '${file}'`) : held.slice()]);
-  return Promise.all(reading).then((read) => ({ name, files: read }));
+  return Promise.all(reading).then((read) => ({ name, files: read, own: true }));
 }
 async function fromBlob(blob: Blob & { name?: string }, name: string | undefined): Promise<RawSource> {
   const said = name ?? blob.name ?? 'the model';
-  return { name: said, bytes: await contentOf(blob, `cannot read '${said}'`) };
+  return { name: said, bytes: await contentOf(blob, `cannot read '${said}'`), own: true };
 }
 /** What is read of a body. Errors: 'unreadable', where it breaks off; who aborts it gets the reason of that. */
 async function contentOf(body: Blob | Response, failed: string): Promise<Uint8Array> {
@@ -118,7 +118,7 @@ async function contentOf(body: Blob | Response, failed: string): Promise<Uint8Ar
 }
 async function fromResponse(response: Response, name: string | undefined): Promise<RawSource> {
   const file = response.url ? new URL(response.url).pathname.split('/').pop() : undefined;
-  return { name: name ?? (file || 'the model'), bytes: await bodyOf(response) };
+  return { name: name ?? (file || 'the model'), bytes: await bodyOf(response), own: true };
 }
 /** What a server answered. Errors: 'unreadable', where it says that it has none or breaks off. */
 export async function bodyOf(response: Response): Promise<Uint8Array> {
@@ -131,7 +131,7 @@ const inPage = (): boolean => typeof NNEX_PAGE === 'boolean' && NNEX_PAGE && (gl
 /** A model at an address, which may be relative to the page's. */
 async function fromAddress(address: string, name: string | undefined): Promise<RawSource> {
   const { pathname } = new URL(address, globalThis.document?.baseURI ?? globalThis.location?.href);
-  return { name: name ?? (pathname.split('/').pop() || 'the model'), bytes: await fetched(address) };
+  return { name: name ?? (pathname.split('/').pop() || 'the model'), bytes: await fetched(address), own: true };
 }
 /** What an address has. Errors: 'unreadable', where there is no answer either. */
 export async function fetched(address: string): Promise<Uint8Array> {
@@ -142,6 +142,6 @@ export async function fetched(address: string): Promise<Uint8Array> {
 /** The source with bytes of its own. */
 export function copyOf(source: RawSource): RawSource {
   if ('path' in source) return source;
-  if ('bytes' in source) return { name: source.name, bytes: source.bytes.slice() };
-  return { name: source.name, files: source.files.map(([file, bytes]) => [file, bytes.slice()]) };
+  if ('bytes' in source) return { name: source.name, bytes: source.bytes.slice(), own: true };
+  return { name: source.name, files: source.files.map(([file, bytes]) => [file, bytes.slice()]), own: true };
 }

@@ -50,12 +50,12 @@ async function within<T>(limit: number | undefined, late: () => void, asked: Pro
   }
 }
 
-/** A plain value whose bytes are its own: they are listed in `all`, to be given away. */
-function owned(v: unknown, all: Uint8Array[]): unknown {
+/** A plain value whose bytes are its own (`own`: as they are): they are listed in `all`, to be given away. */
+function owned(v: unknown, all: Uint8Array[], own = false): unknown {
   if (v === null || typeof v !== 'object') return v;
-  if (Array.isArray(v)) return v.map((item) => owned(item, all));
-  if (!ArrayBuffer.isView(v)) return Object.fromEntries(Object.entries(v).map(([name, member]) => [name, owned(member, all)]));
-  const bytes = copyOf(new Uint8Array(v.buffer, v.byteOffset, v.byteLength));
+  if (Array.isArray(v)) return v.map((item) => owned(item, all, own));
+  if (!ArrayBuffer.isView(v)) return Object.fromEntries(Object.entries(v).map(([name, member]) => [name, owned(member, all, own || (v as { own?: true }).own)]));
+  const given = new Uint8Array(v.buffer, v.byteOffset, v.byteLength), bytes = own ? given : copyOf(given);
   all.push(bytes);
   return bytes;
 }
