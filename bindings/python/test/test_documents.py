@@ -60,7 +60,7 @@ class Documents(unittest.TestCase):
         self.assertTrue(said.stderr.startswith("unreadable: cannot open 'nothing.onnx'"), said.stderr)
 
     def test_custom_operator(self):
-        from test_nnex import CustomOps
+        from test_tools import CustomOps
 
         pathlib.Path("rotate.onnx").write_bytes(CustomOps().onnx())
         said = self.example("custom_operator.py", "rotate.onnx", "com.example:Rotate")
