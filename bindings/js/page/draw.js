@@ -16,24 +16,25 @@ const svg = (name, attributes, ...children) => {
  * The boxes of the nodes from a place on: {title, small, about, reads: [values], makes: [values], end, node, place}. What comes from before, and what is read behind, stands
  * for itself.
  */
-function boxesOf({ inputs, outputs, nodes }, first) {
+function boxesOf({ inputs, outputs, captures = [], nodes }, first) {
   const live = (values) => values.filter(({ id, constant }) => id >= 0 && !constant).map(({ id }) => id);
   const end = (kind, { id, name, type }) => ({ title: name || 'value', small: type ?? '', about: `${kind} ${name || 'value'}: ${type ?? 'of no known type'}`, end: true,
     reads: kind === 'output' ? [id] : [], makes: kind === 'output' ? [] : [id] });
   const window = nodes.slice(first, first + kMostNodes);
   const shown = window.map((node, i) => {
     const made = node.outputs.find(({ id }) => id >= 0), inputs = [...node.inputs, ...(node.captures ?? [])]; // captures: what its blocks read from outside of them
-    const weights = inputs.filter(({ constant }) => constant).map(({ type }) => type);
+    const weights = inputs.filter(({ constant }) => constant).map(({ type }) => type), blocks = node.blocks?.length;
     return {
-      title: node.op, small: node.blocks ? `${node.blocks} block${node.blocks === 1 ? '' : 's'} inside` : made?.type ?? '', reads: [...new Set(live(inputs))], makes: live(node.outputs),
-      about: [node.op, node.location, node.blocks && `${node.blocks} blocks inside, not drawn`, made?.type && `gives ${made.type}`, weights.length && `weights ${weights.join(', ')}`].filter(Boolean).join('; '),
+      title: node.op, small: blocks ? `${blocks} block${blocks === 1 ? '' : 's'} inside` : made?.type ?? '', reads: [...new Set(live(inputs))], makes: live(node.outputs),
+      about: [node.op, node.location, blocks && `${blocks} block${blocks === 1 ? '' : 's'} inside`, made?.type && `gives ${made.type}`, weights.length && `weights ${weights.join(', ')}`].filter(Boolean).join('; '),
       node, place: first + i,
     };
   });
-  const made = new Set(shown.flatMap(({ makes }) => makes)), read = new Set(shown.flatMap(({ reads }) => reads)), given = new Set(inputs.map(({ id }) => id));
+  const made = new Set(shown.flatMap(({ makes }) => makes)), read = new Set(shown.flatMap(({ reads }) => reads)), outside = captures.filter(({ constant }) => !constant), given = new Set([...inputs, ...outside].map(({ id }) => id));
   const before = new Map(nodes.slice(0, first).flatMap((node) => node.outputs).filter(({ id }) => read.has(id)).map((value) => [value.id, value]));
   return [
     ...inputs.filter(({ id }) => first === 0 || read.has(id)).map((value) => end('input', value)),
+    ...outside.filter(({ id }) => first === 0 || read.has(id)).map((value) => end('from outside:', value)),
     ...[...before.values()].map((value) => end('from before:', value)),
     ...shown,
     ...outputs.filter(({ id }) => made.has(id) || (given.has(id) && first === 0)).map((value) => end('output', value)),

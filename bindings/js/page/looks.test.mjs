@@ -79,8 +79,15 @@ test('a wide drawing opens at its input, a long text stays in its box, and what 
   const branch = (op) => ({ graph: { outputs: { o: f4 }, nodes: [{ op, in: ['x'], out: ['o'] }] } });
   await drop(written('if.onnx', onnx({ inputs: { c: ['bool', []], x: f4 }, outputs: { y: f4 }, nodes: [{ op: 'If', in: ['c'], out: ['y'], attributes: { then_branch: branch('Neg'), else_branch: branch('Abs') } }] })));
   await show('network');
-  assert.match(await text('#network'), /1 node, and what is inside of branches and bodies, which is not drawn \(3 nodes in all\)/);
+  assert.match(await text('#network'), /1 node \(3 with those inside of branches and bodies\)/);
   assert.match(await text('#network svg'), /2 blocks inside/);
+  await page.click('svg .node:not(.end)');
+  await page.click('#details [aria-label^="Draw else_branch of if_else"]');
+  assert.match(await text('#path'), /^Out else_branch of if_else/);
+  assert.equal(await page.$$eval('#network svg .node:not(.end)', (all) => all.length), 1);
+  await page.click('#path button');
+  assert.equal(await text('#path'), '');
+  assert.match(await text('#details'), /if_else.*Node 1 of 1/);
 });
 
 test('keys: Enter in a field runs, Escape stops, Home and End go to the first and last tab; what cannot be pressed says so', fast, async () => {

@@ -10,11 +10,16 @@ export function matches({ nodes }, text) {
   return wanted === '' ? [] : nodes.flatMap(({ op, location, inputs, outputs }, i) => (has(op) || has(location) || [...inputs, ...outputs].some(({ name }) => has(name)) ? [i] : []));
 }
 
+/** What a block of a node is called. */
+const nameOf = ({ name }, i) => name || `block ${i + 1}`;
+
 export function showNetwork(network, about) {
   if (!network) return $('network').replaceChildren(make('p', {}, 'A model with such faults cannot be drawn.'));
-  const { nodes } = network, inside = nodes.some(({ blocks }) => blocks > 0);
+  const inside = network.nodes.some(({ blocks }) => blocks.length > 0);
   const frame = make('div', { class: 'drawing' }), details = make('div', { id: 'details', role: 'region', 'aria-label': 'The chosen node' }), part = make('span', { class: 'soft', role: 'status' });
   let first = 0, drawn, scale = 1, current;
+  let level = network; // the block that is drawn
+  const around = []; // what it is inside of, the network first: {level, first, place, name}
 
   const button = (text, label, onclick) => make('button', { class: 'small', type: 'button', 'aria-label': label, onclick }, text);
   /** The drawing at another size; what is in the middle stays there. */
@@ -47,10 +52,23 @@ export function showNetwork(network, about) {
     const values = (list) => list.filter(({ id }) => id >= 0).map(({ name, type, constant }) => [name || 'value', make('code', {}, `${type ?? 'of no known type'}${constant ? ', constant' : ''}`)]);
     const jump = (list) => list.flatMap((other) => [button(other.title, `Go to ${other.about}`, () => go(other)), ' ']);
     const { node } = box, told = node?.attributes ?? [], listed = (title, list) => (list?.length ? [make('h3', {}, title), table([], values(list))] : []);
-    details.replaceChildren(make('h2', {}, box.title), note(node ? `Node ${box.place + 1} of ${nodes.length}${node.location ? `, ${node.location}` : ''}` : box.about),
-      ...(node?.blocks ? [note(`${counted(node.blocks, 'block')} inside, which ${node.blocks === 1 ? 'is' : 'are'} not drawn.`)] : []),
+    details.replaceChildren(make('h2', {}, box.title), note(node ? `Node ${box.place + 1} of ${level.nodes.length}${node.location ? `, ${node.location}` : ''}` : box.about),
+      ...(node?.blocks.length ? [make('p', {}, 'Inside ', ...node.blocks.flatMap((block, i) => [button(nameOf(block, i), `Draw ${nameOf(block, i)} of ${box.about}`, () => enter(box, i)), ' ']))] : []),
       ...(told.length ? [make('h3', {}, 'Attributes'), table([], told.map(({ name, text }) => [name, make('code', {}, text)]))] : []), ...listed('Inputs', node?.inputs), ...listed('Read by its blocks', node?.captures), ...listed('Outputs', node?.outputs),
       ...(box.from.length ? [make('p', {}, 'Reads ', ...jump(box.from))] : []), ...(box.readers.length ? [make('p', {}, 'Read by ', ...jump(box.readers))] : []));
+  }
+  /** Draws what is inside of a node, and again what is around that. */
+  function enter({ node, place }, i) {
+    around.push({ level, first, place, name: `${nameOf(node.blocks[i], i)} of ${node.op}${node.location ? `, ${node.location}` : ''}` });
+    level = node.blocks[i];
+    show(0);
+    drawn.boxes[0]?.element.focus({ preventScroll: true });
+  }
+  function leave() {
+    const from = around.pop();
+    level = from.level;
+    show(from.first);
+    go(drawn.boxes.find(({ place }) => place === from.place));
   }
   const row = (box) => drawn.boxes.filter((other) => other.row === box.row).sort((a, b) => a.x - b.x);
   /** Where a key leads from a box. */
@@ -61,7 +79,9 @@ export function showNetwork(network, about) {
   /** Draws the nodes from a place on. */
   function show(from) {
     first = from;
-    drawn = draw(network, first);
+    drawn = draw(level, first);
+    const { nodes } = level;
+    path.replaceChildren(...(around.length ? [button('Out', 'What is around it', leave), ` ${around.map(({ name }) => name).join(' › ')}`] : []));
     current = drawn.boxes[0];
     const boxOf = ({ target }) => drawn.boxes.find(({ element }) => element.contains(target));
     drawn.drawing.addEventListener('click', (event) => { if (boxOf(event)) go(boxOf(event)); });
@@ -86,11 +106,11 @@ export function showNetwork(network, about) {
   let turn = 0; // the match that is next
   search.addEventListener('input', () => {
     turn = 0;
-    const { length } = matches(network, search.value);
+    const { length } = matches(level, search.value);
     found.textContent = search.value.trim() === '' ? '' : `${counted(length, 'node')} found`;
   });
   const next = () => {
-    const places = matches(network, search.value);
+    const places = matches(level, search.value);
     if (places.length === 0) return;
     const place = places[turn++ % places.length];
     if (place < first || place >= first + kMostNodes) show(Math.floor(place / kMostNodes) * kMostNodes);
@@ -99,16 +119,17 @@ export function showNetwork(network, about) {
     go(box, { focus: false });
     middle(box);
   };
+  const path = make('p', { id: 'path', role: 'status' });
   const earlier = button('Earlier', 'Earlier nodes', () => show(first - kMostNodes)), later = button('Later', 'Later nodes', () => show(first + kMostNodes));
   $('network').replaceChildren(
-    note(`${counted(nodes.length, 'node')}${inside ? `, and what is inside of branches and bodies, which is not drawn${about?.nodes > nodes.length ? ` (${about.nodes.toLocaleString()} nodes in all)` : ''}` : ''}. `
-      + 'A click or Enter tells of a node; arrows follow the edges.'),
+    note(`${counted(network.nodes.length, 'node')}${inside && about?.nodes > network.nodes.length ? ` (${about.nodes.toLocaleString()} with those inside of branches and bodies)` : ''}. `
+      + `A click or Enter tells of a node${inside ? ', and draws what is inside of it' : ''}; arrows follow the edges.`),
     make('form', { class: 'tools', onsubmit: (event) => {
       event.preventDefault();
       next();
     } }, make('label', { for: 'search' }, 'Find'), search, make('button', { class: 'small', type: 'submit' }, 'Next'), found,
     make('span', { class: 'group' }, button('−', 'Smaller', () => zoom(scale / kSteps)), button('+', 'Larger', () => zoom(scale * kSteps)), button('Whole', 'The whole drawing', fit), button('1:1', 'Its own size', () => zoom(1))),
-    make('span', { class: 'group' }, earlier, later, part)), frame, details);
+    make('span', { class: 'group' }, earlier, later, part)), path, frame, details);
   show(0);
   $('network').onshown = () => { // before that it has no size
     if (current) middle(current);

@@ -147,6 +147,8 @@ test('what only the blocks of a node read has an edge to it', () => {
   assert.deepEqual(boxes[2].from.map(({ title }) => title), ['v0', 'v1']);
   assert.equal(boxes[1].row, 0);
   assert.equal(boxes[2].row, 1);
+  const inner = arrange({ inputs: [value(3)], outputs: [value(4), value(1)], captures: [value(1)], nodes: [{ op: 'add', location: '', inputs: [value(3), value(1)], outputs: [value(4)] }] }).boxes;
+  assert.deepEqual(inner.map(({ about }) => about.split(':')[0]), ['input v3', 'from outside', 'add; gives f32[4]', 'output v4', 'output v1'].map((text) => text.split(':')[0]));
 });
 
 test('of a network that is not drawn to its end no output stands alone', () => {

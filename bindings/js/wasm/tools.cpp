@@ -3,6 +3,7 @@
 #include <set>
 
 #include "model_calls.h"
+#include "nnex/operators.h"
 
 namespace nnex::wasm {
 namespace {
@@ -38,6 +39,65 @@ std::string words_of(const Attribute& attribute) {
   return made.substr(0, end) + " ...";
 }
 
+/// Puts a network, and what is inside of its nodes.
+class Outline {
+ public:
+  Outline(Reply& reply, const Graph& graph) : reply_(reply), graph_(graph) {}
+  void put_network() { put("", {{}, graph_.inputs(), graph_.outputs(), graph_.nodes()}, {}); }
+
+ private:
+  /// `captures`: what it reads from outside.
+  void put(std::string_view name, const BlockInfo& block, const std::vector<ValueId>& captures) {
+    Object made(reply_);
+    made.set("name", std::string(name)).with("inputs", [&] { put(block.parameters); }).with("outputs", [&] {
+      put(block.results);
+    });
+    made.with("captures", [&] { put(captures); });
+    made.with("nodes", [&] { put_each(reply_, block.nodes, [&](NodeId id) { put(id); }); });
+  }
+  void put(const std::vector<ValueId>& ids) {
+    put_each(reply_, ids, [&](ValueId id) {
+      auto value = graph_.value(id);
+      Object made(reply_);
+      made.set("id", value.ok() ? static_cast<int>(id.n) : -1);
+      if (!value.ok()) return;
+      made.set("name", value->name).set("type", value->type.text).set("constant", !value->constant.empty());
+    });
+  }
+  void put(NodeId id) {
+    const auto node = graph_.node(id);
+    Object made(reply_);
+    if (!node.ok()) return;
+    made.set("op", node->op).set("location", node->location);
+    made.with("inputs", [&] { put(node->inputs); }).with("outputs", [&] { put(node->outputs); });
+    made.with("captures", [&] { put(captured(node->blocks)); });
+    made.with("attributes", [&] {
+      put_each(reply_, node->attributes, [&](const auto& attribute) {
+        Object(reply_).set("name", attribute.first).set("text", words_of(attribute.second));
+      });
+    });
+    const auto row = find_operator(node->op);
+    made.with("blocks", [&] {
+      size_t i = 0;
+      put_each(reply_, node->blocks, [&](BlockId inner) {
+        const auto block = graph_.block(inner);
+        const std::string_view name = row.ok() && i < row->blocks.size() ? row->blocks[i] : std::string_view();
+        ++i;
+        put(name, block.ok() ? *block : BlockInfo(), captured({inner}));
+      });
+    });
+  }
+  std::vector<ValueId> captured(const std::vector<BlockId>& blocks) const {
+    std::set<int64_t> seen;
+    std::vector<ValueId> captures;
+    add_captures(graph_, blocks, seen, captures);
+    return captures;
+  }
+
+  Reply& reply_;
+  const Graph& graph_;
+};
+
 }  // namespace
 
 /// Values: source, options.
@@ -71,40 +131,8 @@ NNEX_EXPORT const uint8_t* nnex_outline(const uint8_t* in) {
   auto graph = load_graph(source_from(args[0]), load_options_from(args[1]));
   if (!graph.ok()) return bad(graph.error());
   (void)graph->infer();  // what cannot be inferred has no type in the drawing
-  const auto ends = [&](Reply& reply, const std::vector<ValueId>& ids) {
-    put_each(reply, ids, [&](ValueId id) {
-      auto value = graph->value(id);
-      Object made(reply);
-      made.set("id", value.ok() ? static_cast<int>(id.n) : -1);
-      if (!value.ok()) return;
-      made.set("name", value->name).set("type", value->type.text).set("constant", !value->constant.empty());
-    });
-  };
-  const std::vector<NodeId> nodes = graph->nodes();
   Reply& reply = good();
-  {
-    Object outline(reply);
-    outline.with("inputs", [&] { ends(reply, graph->inputs()); });
-    outline.with("outputs", [&] { ends(reply, graph->outputs()); });
-    outline.with("nodes", [&] {
-      put_each(reply, nodes, [&](NodeId id) {
-        const auto node = graph->node(id);
-        Object made(reply);
-        if (!node.ok()) return;
-        made.set("op", node->op).set("location", node->location).set("blocks", node->blocks.size());
-        made.with("inputs", [&] { ends(reply, node->inputs); }).with("outputs", [&] { ends(reply, node->outputs); });
-        std::set<int64_t> seen;
-        std::vector<ValueId> captures;
-        add_captures(*graph, node->blocks, seen, captures);
-        made.with("captures", [&] { ends(reply, captures); });
-        made.with("attributes", [&] {
-          put_each(reply, node->attributes, [&](const auto& attribute) {
-            Object(reply).set("name", attribute.first).set("text", words_of(attribute.second));
-          });
-        });
-      });
-    });
-  }
+  Outline(reply, *graph).put_network();
   return reply.done();
 }
 

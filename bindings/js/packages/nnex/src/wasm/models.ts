@@ -29,14 +29,19 @@ export interface OutlineValue {
   readonly type?: string;
   readonly constant?: boolean;
 }
-/** A network as something to draw: its nodes in order. */
+/** A network, or what is inside of a node, as something to draw: its nodes in order. */
 export interface Outline {
+  /** Of what is inside of a node: "then_branch", "body". */
+  readonly name: string;
   readonly inputs: readonly OutlineValue[];
   readonly outputs: readonly OutlineValue[];
+  /** What it reads from outside: a network nothing. */
+  readonly captures: readonly OutlineValue[];
   readonly nodes: readonly {
     readonly op: string;
     readonly location: string;
-    readonly blocks: number;
+    /** What is inside of it: branches, the body of a loop. */
+    readonly blocks: readonly Outline[];
     /** What its blocks read from outside of them. */
     readonly captures: readonly OutlineValue[];
     /** What it is told beside its inputs, defaults too; of a long one the beginning. */
