@@ -451,6 +451,32 @@ void groups(Maker& m) {
   m.finish(in, 3);
 }
 
+// ---- Moves
+
+void padded(Maker& m) {
+  const Extents shape = m.positive_shape(1, 4);
+  const std::string mode = m.dice.word({"constant", "reflect", "edge"});
+  Extents pads(shape.size() * 2);
+  for (size_t i = 0; i < pads.size(); ++i) pads[i] = m.dice.in(0, mode == "constant" ? 3 : shape[i % shape.size()] - 1);
+  m.maybe(0.9, "mode", mode);
+  Tensor amounts = m.longs(pads);
+  if (m.dice.chance(0.5)) amounts = amounts.reshaped({1, amounts.count()});
+  Names in = {reals(m, shape), sized(m, std::move(amounts), 0.6)};
+  if (m.dice.chance(0.5)) in.push_back(sized(m, m.reals(DType::f32, {1}, Fill::normal), 0.5));
+  m.finish(in);
+}
+
+void unfolded(Maker& m) {
+  const Extents shape = m.positive_shape(1, 4);
+  const int64_t rank = int64_t(shape.size()), dim = m.dice.in(-rank, rank - 1);
+  m.attribute("size", m.dice.in(1, shape[size_t((dim + rank) % rank)]));
+  if (dim != -1 || m.dice.chance(0.5)) m.attribute("dim", dim);
+  m.maybe(0.6, "step", m.dice.in(1, 3));
+  m.finish({reals(m, shape)});
+}
+
+void distinct(Maker& m) { m.finish({sized(m, m.whole(DType::f32, {m.dice.in(1, 12)}, -3, 3), 0)}, 3); }
+
 constexpr std::string_view kDomain = "com.microsoft";
 constexpr Recipe kRecipes[] = {
     {"Attention", 1, packed, kDomain},
@@ -471,6 +497,7 @@ constexpr Recipe kRecipes[] = {
     {"MoE", 1, mixture_of_experts, kDomain},
     {"MultiHeadAttention", 1, many_heads, kDomain},
     {"NhwcMaxPool", 1, max_pool_last, kDomain},
+    {"Pad", 1, padded, kDomain},
     {"QAttention", 1, byte_attention, kDomain},
     {"QEmbedLayerNormalization", 1, byte_embed_norm, kDomain},
     {"QLinearAdd", 1, byte_pair, kDomain},
@@ -484,6 +511,8 @@ constexpr Recipe kRecipes[] = {
     {"SkipLayerNormalization", 1, skip_norm, kDomain},
     {"SkipSimplifiedLayerNormalization", 1, skip_norm, kDomain},
     {"Tokenizer", 1, tokenizer, kDomain},
+    {"UnfoldTensor", 1, unfolded, kDomain},
+    {"Unique", 1, distinct, kDomain},
 };
 
 }  // namespace

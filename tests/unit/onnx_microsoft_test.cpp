@@ -61,6 +61,33 @@ TEST(OnnxMicrosoft, Activations) {
               {1.3995716, -0.1588080});
 }
 
+TEST(OnnxMicrosoft, Moves) {
+  const Tensor x = f({4}, {3, 1, 3, 2});
+  const Tensors padded = run(text("float[4] x", "float[N] y", "int64[1,2] pads = {1, 2}, float[1] v = {9}",
+                                  "y = com.microsoft.Pad(x, pads, v)"),
+                             {x});
+  expect_near(padded.at(0), {7}, {9, 3, 1, 3, 2, 9, 9});
+  const Tensors distinct = run(
+      text("float[4] x", "float[N] y, int64[M] which, int64[N] often", "", "y, which, often = com.microsoft.Unique(x)"),
+      {x});
+  ASSERT_EQ(distinct.size(), 3U);
+  expect_near(distinct[0], {3}, {3, 1, 2});
+  expect_near(distinct[1], {4}, {0, 1, 0, 2});
+  expect_near(distinct[2], {3}, {2, 1, 1});
+  const Tensor rows = f({2, 5}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  const auto unfolded = [&](std::string_view given, std::string* error = nullptr) {
+    return run(text("float[2,L] x", "float[A,B,C] y", "", fmt::format("y = com.microsoft.UnfoldTensor<{}>(x)", given)),
+               {rows}, error);
+  };
+  expect_near(unfolded("size: int = 3, step: int = 2").at(0), {2, 2, 3}, {0, 1, 2, 2, 3, 4, 5, 6, 7, 7, 8, 9});
+  expect_near(unfolded("size: int = 2, dim: int = 0").at(0), {1, 5, 2}, {0, 5, 1, 6, 2, 7, 3, 8, 4, 9});
+  std::string error;
+  unfolded("size: int = 0", &error);
+  EXPECT_NE(error.find("UnfoldTensor: size 0, step 1; needed 1 or more"), std::string::npos) << error;
+  unfolded("size: int = 1, dim: int = 2", &error);
+  EXPECT_NE(error.find("UnfoldTensor: dim 2 of a tensor of 2 axes"), std::string::npos) << error;
+}
+
 TEST(OnnxMicrosoft, NormsOfSums) {
   const Tensors sln =
       run(text("float[1,1,2] x, float[1,1,2] s", "float[1,1,2] y, float[1,1,2] sum",
@@ -286,6 +313,11 @@ TEST(OnnxMicrosoft, ImagesWithTheirChannelsLast) {
                   {u8({1, 1, 2, 2}, {1, 2, 3, 4})})
                   .at(0),
               {1, 1, 1, 2}, {2 + 3, 3 + 3});
+  expect_near(run(text("uint8[2,2] x", "uint8[2] y", held,
+                       "y = com.microsoft.QLinearReduceMean<axes: ints = [1], keepdims: int = 0>(x, s, z, s, three)"),
+                  {u8({2, 2}, {1, 3, 5, 9})})
+                  .at(0),
+              {2}, {2 + 3, 7 + 3});
 }
 
 TEST(OnnxMicrosoft, ChoicesAndRowsOfBytes) {

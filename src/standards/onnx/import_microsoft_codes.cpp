@@ -9,6 +9,7 @@
 #include "ops/join.h"
 #include "ops/matmul.h"
 #include "ops/quantize.h"
+#include "ops/reduce.h"
 #include "ops/shape.h"
 #include "ops/slice.h"
 #include "standards/onnx/import_microsoft.h"
@@ -319,6 +320,16 @@ Result<Quirked> byte_softmax(NodeImport& n) {
 Result<Quirked> byte_average(NodeImport& n) { return byte_map(n, "AveragePool"); }
 Result<Quirked> byte_global_average(NodeImport& n) { return byte_map(n, "GlobalAveragePool"); }
 
+Result<Quirked> byte_mean(NodeImport& n) {
+  NNEX_TRY(needs(n, {0, 1, 3}));
+  ReduceAttrs over;
+  over.keepdims = n.integer("keepdims", 1) != 0;
+  std::vector<ValueId> in = {real_of(n, 0)};
+  if (n.given("axes")) in.push_back(n.b.ints(n.ints("axes")));
+  n.bind(0, bytes_of(n, n.b("mean_reduce", std::move(in), over), 3, n.type(0).dtype));
+  return Quirked::done;
+}
+
 Result<Quirked> byte_concat(NodeImport& n) {
   NNEX_TRY(needs(n, {0, 1}));
   if (n.in.size() < 5 || n.in.size() % 3 != 2)
@@ -438,6 +449,7 @@ constexpr QuirkRow kCodeRows[] = {
     {"QLinearGlobalAveragePool", byte_global_average, kDomain, "GlobalAveragePool"},
     {"QLinearLeakyRelu", byte_leaky_relu, kDomain, "LeakyRelu"},
     {"QLinearMul", byte_product, kDomain},
+    {"QLinearReduceMean", byte_mean, kDomain},
     {"QLinearSigmoid", byte_sigmoid, kDomain, "Sigmoid"},
     {"QLinearSoftmax", byte_softmax, kDomain, "Softmax"},
     {"QLinearWhere", byte_select, kDomain},

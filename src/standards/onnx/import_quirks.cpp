@@ -13,7 +13,7 @@ const NameIndex<const QuirkRow*>& all_quirks() {
     for (auto theme :
          {constant_quirks(), math_quirks(), numeric_quirks(), shape_quirks(), window_quirks(), region_quirks(),
           recurrent_quirks(), scan_quirks(), ml_quirks(), attention_quirks(), feature_quirks(), microsoft_quirks(),
-          microsoft_attention_quirks(), microsoft_code_quirks(), microsoft_expert_quirks()})
+          microsoft_attention_quirks(), microsoft_code_quirks(), microsoft_expert_quirks(), microsoft_move_quirks()})
       for (const QuirkRow& row : theme) t.add(row.op, &row);
     return t;
   }();

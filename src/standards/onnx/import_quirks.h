@@ -48,5 +48,6 @@ std::span<const QuirkRow> microsoft_quirks();
 std::span<const QuirkRow> microsoft_attention_quirks();
 std::span<const QuirkRow> microsoft_code_quirks();
 std::span<const QuirkRow> microsoft_expert_quirks();
+std::span<const QuirkRow> microsoft_move_quirks();
 
 }  // namespace nnex::onnx_format
