@@ -16,7 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   QuantContext context;
   context.tensor = [&](std::string_view name) { return name == "x" ? &x : nullptr; };
   Faults faults;
-  check_quant(*file, "graph.quant", context, faults);
+  std::vector<std::string> notes;
+  check_quant(*file, "graph.quant", context, faults, notes);
   const std::string text = quant_text(*file);
   auto back = parse_quant(text, "printed");
   if (!back.ok() || quant_text(*back) != text) std::abort();

@@ -81,10 +81,9 @@ class Check {
 
   Result<CheckReport> run() {
     report_.format = format_of(model_.format);
-    const bool cvm = model_.format == ModelFormat::cvm, tract = asked_.nnef.dialect == NnefDialect::tract;
-    if (tract && !options_.weight_seed) options_.weight_seed = 0;
+    const bool cvm = model_.format == ModelFormat::cvm;
     bool is_nnef = false;
-    if (!tract && !cvm) {
+    if (!cvm) {
       NNEX_ASSIGN(is_nnef, check_nnef());
     }
     if (model_.format == ModelFormat::onnx) {
@@ -95,7 +94,7 @@ class Check {
     }
     if (graph_) NNEX_TRY(fix_symbols(*graph_, options_.symbols));
     if (graph_ && onnx_) infer_onnx();
-    if (graph_ && !onnx_ && !is_nnef) infer();
+    if (graph_ && !onnx_) infer();
     if (graph_ && faults_.none() && !(onnx_ && onnx_->broken.errors()) && is_integer_model(*graph_)) {
       const bool compatible = options_.cvm.answers == CvmAnswers::formal;
       report_.certificate = certify(*graph_, compatible);
@@ -125,24 +124,31 @@ class Check {
     for (const auto& [name, extents] : asked_.shapes) options.shapes.emplace(name, extents);
     NNEX_ASSIGN(const std::optional<Container> files, open_nnef(model_, asked_));
     if (!files) return false;
-    if (model_.format == ModelFormat::nnef_text)
+    const bool lone = model_.format == ModelFormat::nnef_text;
+    if (asked_.nnef.dialect == NnefDialect::tract) {
+      NNEX_ASSIGN(graph_, nnef_format::check_tract(*files, options, lone, faults_, notes_));
+      return true;
+    }
+    if (lone)
       NNEX_TRY(nnef_format::check_lone_document(*files, options, faults_, notes_));
     else
       NNEX_TRY(nnef_format::check_model(*files, options, faults_, notes_));
     return true;
   }
 
-  /// The graph, unless its reader finds a fault: of CVM any error is one, of others what can be read and is refused.
+  /// The graph, unless its reader finds a fault: of CVM all of them, of others the first that is no matter of reading.
   Status read() {
+    if (model_.format == ModelFormat::cvm) {
+      NNEX_ASSIGN(graph_, check_cvm(model_, options_, faults_));
+      if (!faults_.none()) report_.blame = cvm_blame(faults_.list()[0]);
+      return {};
+    }
     auto read = read_model(model_, options_);
     if (read.ok()) {
       graph_ = std::move(*read);
       return {};
     }
-    const bool cvm = model_.format == ModelFormat::cvm;
-    if (!cvm && (read.error().code() == Code::unreadable || read.error().code() == Code::limit))
-      return std::move(read).error();
-    if (cvm) report_.blame = cvm_blame(read.error());
+    if (read.error().code() == Code::unreadable || read.error().code() == Code::limit) return std::move(read).error();
     faults_.add(std::move(read).error());
     return {};
   }

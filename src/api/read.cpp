@@ -109,14 +109,23 @@ Result<ir::Graph> read_onnx(const Recognised& model, const Reading& reading) {
   return graph;
 }
 
+struct CvmFiles {
+  FileBytes symbol, params;
+};
+
 /// The two files; parameters stay in memory of their own, which the graph keeps alive.
-Result<ir::Graph> read_cvm(const Recognised& model, const Reading& reading) {
+Result<CvmFiles> cvm_files(const Recognised& model, const Reading& reading) {
   if (!built(Format::cvm)) return not_built(Format::cvm);
   if (!reading.options.shapes.empty())
     return Error(Code::invalid_argument, "a CVM model says its shapes itself; none can be set");
-  NNEX_ASSIGN(const FileBytes symbol, reading.open(model, model.cvm.symbol, MapPolicy::never));
-  NNEX_ASSIGN(const FileBytes params, reading.open(model, model.cvm.params, MapPolicy::never));
-  return cvm_format::read_model(symbol.bytes, params.bytes, params.owner,
+  NNEX_ASSIGN(FileBytes symbol, reading.open(model, model.cvm.symbol, MapPolicy::never));
+  NNEX_ASSIGN(FileBytes params, reading.open(model, model.cvm.params, MapPolicy::never));
+  return CvmFiles{std::move(symbol), std::move(params)};
+}
+
+Result<ir::Graph> read_cvm(const Recognised& model, const Reading& reading) {
+  NNEX_ASSIGN(const CvmFiles files, cvm_files(model, reading));
+  return cvm_format::read_model(files.symbol.bytes, files.params.bytes, files.params.owner,
                                 reading.options.cvm.answers == CvmAnswers::formal);
 }
 
@@ -221,6 +230,14 @@ Result<ir::Graph> read_model(const Recognised& model, const LoadOptions& options
   auto graph = read_format(model, options);
   if (graph.ok() && options.memory_limit > 0) graph->fold_limit = options.memory_limit;
   return graph;
+}
+
+Result<std::optional<ir::Graph>> check_cvm(const Recognised& model, const LoadOptions& options, Faults& faults) {
+  NNEX_TRY(check_options(options));
+  const Reading reading(options);
+  NNEX_ASSIGN(const CvmFiles files, cvm_files(model, reading));
+  return cvm_format::check_model(files.symbol.bytes, files.params.bytes, files.params.owner,
+                                 options.cvm.answers == CvmAnswers::formal, faults);
 }
 
 Result<CheckedOnnx> check_onnx(const Recognised& model, const LoadOptions& options) {

@@ -32,6 +32,10 @@ MapPolicy map_policy(Mapping map);
 std::shared_ptr<MemoryAccount> account_of(const LoadOptions& options);
 ContainerLimits archive_limits(const LoadOptions& options);
 
+/// A CVM model for checkers: its graph, or nothing where there are faults, which are added. Errors: unreadable (its
+/// files).
+Result<std::optional<ir::Graph>> check_cvm(const Recognised& model, const LoadOptions& options, Faults& faults);
+
 /// An NNEF model as its files: a folder, an archive, or a structure with what lies beside it. Nothing where another
 /// kind of model is there. Errors: unreadable, those of Container.
 Result<std::optional<Container>> open_nnef(const Recognised& model, const LoadOptions& options);

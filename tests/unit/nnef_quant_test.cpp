@@ -25,7 +25,8 @@ std::string rules_of(const std::string& text) {
                            {"axes", ItemType::integer, false, true, 1}};
   };
   Faults faults;
-  check_quant(*file, "graph.quant", context, faults);
+  std::vector<std::string> notes;
+  check_quant(*file, "graph.quant", context, faults, notes);
   std::string out;
   for (const Error& e : faults.list()) out += (out.empty() ? "" : " ") + rule(e.message());
   return out;
@@ -41,10 +42,39 @@ std::string rules_beside(const std::string& quant) {
       " -> (y: tensor<scalar>);\n"
       "graph g(x) -> (y)\n{\n  x = external(shape = [2,3]);\n  y = relu(x);\n}\n";
   Faults faults;
-  check_quant_file(quant, "graph.quant", document, "graph.nnef", faults);
+  std::vector<std::string> notes;
+  check_quant_file(quant, "graph.quant", document, "graph.nnef", faults, notes);
   std::string out;
   for (const Error& e : faults.list()) out += e.message().substr(0, e.message().find(':')) + " ";
   return out;
+}
+
+TEST(NnefQuant, WhatNobodyCanMeanIsNoted) {
+  const struct {
+    const char *line, *note;
+  } rows[] = {
+      {"'x': linear_quantize(min = 0.0, max = 1.0, bits = 8);", ""},
+      {"'x': linear_quantize(min = [[0.0, 2.0, 0.0]], max = 1.0, bits = 8);", "min is 2, which is more than max, 1"},
+      {"'x': linear_quantize(min = 0.0, max = 1.0, bits = 64);", "bits is 64; a run quantises by up to 32"},
+      {"'x': logarithmic_quantize(max = 0.0, bits = 8);", "max is 0; it has no logarithm"},
+      {"'x': zero_point_linear_quantize(zero_point = -128, scale = 0.1, bits = 8, signed = true, symmetric = false);",
+       ""},
+      {"'x': zero_point_linear_quantize(zero_point = -128, scale = 0.1, bits = 8, signed = true, symmetric = true);",
+       "zero_point is -128; codes of 8 bits go from -127 to 127"},
+      {"'x': zero_point_linear_quantize(zero_point = 0, scale = -0.1, bits = 8, signed = true, symmetric = false);",
+       "scale is -0.1; no numbers but 0 have codes by it"},
+  };
+  const std::string document =
+      "version 1.0;\ngraph g(x) -> (y)\n{\n  x = external(shape = [2,3]);\n  y = relu(x);\n}\n";
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.line);
+    Faults faults;
+    std::vector<std::string> notes;
+    check_quant_file(row.line, "graph.quant", document, "graph.nnef", faults, notes);
+    EXPECT_TRUE(faults.none());
+    const std::string all = notes.empty() ? "" : notes[0];
+    EXPECT_EQ(all, *row.note ? "graph.quant:1:1: " + std::string(row.note) : "");
+  }
 }
 
 TEST(NnefQuant, FragmentsOfTheDocument) {

@@ -138,6 +138,32 @@ TEST(NnefTract, Answers) {
       {"the end of a step of an LSTM",
        "x = external(shape = [1,4]); (h, c) = tract_core_lstm_epilogue(x * 0.0, [[4.0]], hidden = 1); y = c;",
        reals({1, 4}, {1, 2, 3, 4}), "[1,1]: 2"},
+      {"compound operations of what a run makes",
+       "x = external(shape = [1,2]); h = neg(x); y = batch_normalization(h, [[1.0,2.0]], [[3.0,3.0]], 0.0, 1.0, "
+       "epsilon = 1.0);",
+       reals({1, 2}, {1, 2}), "[1,2]: -1 -2"},
+      {"upsampling of what a run makes",
+       "x = external(shape = [1,1,1,2]); h = neg(x); y = nearest_upsample(h, factor = [1,2]);",
+       reals({1, 1, 1, 2}, {1, 2}), "[1,1,1,4]: -1 -1 -2 -2"},
+      {"a convolution goes on with its edges",
+       "x = external(shape = [1,1,3]); y = conv(x, [[[1.0,1.0,1.0]]], padding = [(1,1)], border = 'replicate');",
+       reals({1, 1, 3}, {1, 2, 3}), "[1,1,3]: 4 6 8"},
+      {"a convolution is reflected",
+       "x = external(shape = [1,1,3]); y = conv(x, [[[1.0,1.0,1.0]]], padding = [(1,1)], border = 'reflect');",
+       reals({1, 1, 3}, {1, 2, 3}), "[1,1,3]: 5 6 7"},
+      {"a box goes on with its edges",
+       "x = external(shape = [1,1,3]); y = box(x, size = [1,1,3], padding = [(0,0),(0,0),(1,1)], border = "
+       "'reflect-even');",
+       reals({1, 1, 3}, {1, 2, 3}), "[1,1,3]: 4 6 8"},
+      {"a mean beyond the edges",
+       "x = external(shape = [1,1,3]); y = avg_pool(x, size = [1,1,2], padding = [(0,0),(0,0),(1,0)], border = "
+       "'replicate');",
+       reals({1, 1, 3}, {1, 2, 3}), "[1,1,3]: 1 1.5 2.5"},
+      {"what lies beyond a constant border does not count",
+       "x = external(shape = [1,1,3]); y = avg_pool(x, size = [1,1,2], padding = [(0,0),(0,0),(1,0)]);",
+       reals({1, 1, 3}, {1, 2, 3}), "[1,1,3]: 1 1.5 2.5"},
+      {"copies", "x = external(shape = [2]); [a, b] = copy_n(x, times = 2); y = a + b;", reals({2}, {1, 2}),
+       "[2]: 2 4"},
       {"attention sees no later key",
        "x = external(shape = [1,2,1]); y = tract_core_cast(x, to = 'f32'); y = reshape(y, shape = [1,-1,1]);",
        reals({1, 2, 1}, {1, 2}), "[1,2,1]: 1 2"},
@@ -184,6 +210,40 @@ TEST(NnefTract, ADelayKeepsTheEndOfTheStream) {
     ASSERT_TRUE(out.ok()) << out.error().text();
     EXPECT_EQ(shown(*(*out)[0].tensor()), want[step]);
   }
+}
+
+TEST(NnefTract, UpdatedVariablesAreStates) {
+  Faults faults;
+  TractOptions options;
+  options.variable = [](std::string_view, const Ints&) -> Result<Tensor> { return reals({1}, {1}); };
+  auto graph = read(kHead +
+                        "graph g(x) -> (y) { x = external(shape = [1]); c = variable<scalar>(label = 'c', shape = [1]);"
+                        " y = c + x; n = update(c, y); }",
+                    faults, options);
+  ASSERT_TRUE(graph) << faults.list()[0].text();
+  auto model = compile(*std::move(graph));
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  Session session = model->session();
+  for (const char* want : {"[1]: 3", "[1]: 5", "[1]: 7"}) {
+    const std::vector<Value> in = {Value(reals({1}, {2}))};
+    auto out = session.run(in);
+    ASSERT_TRUE(out.ok()) << out.error().text();
+    EXPECT_EQ(shown(*(*out)[0].tensor()), want);
+  }
+}
+
+TEST(NnefTract, AllFaultsAreTold) {
+  TractOptions options;
+  options.variable = [](std::string_view, const Ints&) -> Result<Tensor> { return reals({1}, {1}); };
+  Faults faults;
+  EXPECT_FALSE(read(kHead + "graph g(x) -> (y, z) { x = external(shape = [1]);\n a = conv(x, x);\n b = neg(a);\n"
+                            " y = copy(x);\n c = variable<scalar>(label = 'c', shape = [1]);\n"
+                            " d = update(x, c);\n e = update(c, [1.0, 2.0]);\n"
+                            " f = conv([[[1.0]]], [[[1.0]]], border = 'foo'); }",
+                    faults, options));
+  std::string places;
+  for (const Error& e : faults.list()) places += e.where() + " ";
+  EXPECT_EQ(places, "g:4:6 g:8:6 g:9:6 g:10:6 g:3:19 ") << "what reads a lost name has no fault of its own";
 }
 
 TEST(NnefTract, MissingOperationsAreNamedAtOnce) {

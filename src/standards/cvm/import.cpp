@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/joined.h"
 #include "base/try.h"
 #include "ops/cast.h"
 #include "ops/cvm.h"
@@ -21,6 +22,7 @@ constexpr int64_t kMaxAxes = 6, kMaxExtent = int64_t{1} << 24, kMaxElements = in
 
 struct Importer::Step : PlannedNode {
   AttrMap attrs;
+  bool broken = false;  ///< It has a fault, which is told.
 
   /// Inputs the attributes ask for; -1: one or more.
   int64_t arity() const {
@@ -43,7 +45,8 @@ Status check_arity(int64_t needed, size_t found, std::string_view op) {
 Result<std::vector<Importer::Step>> Importer::steps(const Symbol& symbol) const {
   std::set<std::string_view> names;
   for (const SymbolNode& n : symbol.nodes)
-    if (n.variable() && !names.insert(n.name).second) return runtime_error("two variables are named '{}'", n.name);
+    if (n.variable() && !names.insert(n.name).second)
+      NNEX_TRY(told(runtime_error("two variables are named '{}'", n.name)));
   if (symbol.op_attrs.size() != symbol.nodes.size())
     return logic_error("op_attrs has {} texts for {} nodes", symbol.op_attrs.size(), symbol.nodes.size());
   std::vector<Step> out;
@@ -60,7 +63,10 @@ Result<std::vector<Importer::Step>> Importer::steps(const Symbol& symbol) const 
         NNEX_ASSIGN(step.attrs, read_attributes(*step.rule, texts));
         return check_arity(step.arity(), n.inputs.size(), n.op);
       };
-      if (Status s = read(); !s.ok()) return std::move(s).error().at(node_place(i, n));
+      if (Status s = read(); !s.ok()) {
+        NNEX_TRY(told(std::move(s).error().at(node_place(i, n))));
+        step.broken = true;
+      }
     }
     entry += step.outputs();
     out.push_back(std::move(step));
@@ -80,7 +86,18 @@ Status Importer::check_limits(const Shape& shape) const {
   return {};
 }
 
-/// Lengths and ranges of the graph's lists, indices of inputs and heads.
+namespace {
+
+/// "[0,2,5]", the first of many.
+std::string listed(const Ints& list) {
+  constexpr size_t kShown = 12;
+  return fmt::format("[{}{}]", joined(std::span(list).first(std::min(list.size(), kShown)), ","),
+                     list.size() > kShown ? ",..." : "");
+}
+
+}  // namespace
+
+/// Lengths of the graph's lists; then what they say of each entry.
 Status Importer::check_lists(const Symbol& symbol, const std::vector<Step>& steps) const {
   const int64_t entries = steps.empty() ? 0 : steps.back().first + steps.back().outputs();
   const auto length = [&](std::string_view what, size_t found) -> Status {
@@ -91,26 +108,12 @@ Status Importer::check_lists(const Symbol& symbol, const std::vector<Step>& step
   NNEX_TRY(length("shape", symbol.shapes.size()));
   if (!symbol.precision) return logic_error("'precision' is missing");
   NNEX_TRY(length("precision", symbol.precision->size()));
-  for (const Ints& extents : symbol.shapes) NNEX_TRY(check_limits(Shape(extents)));
-  for (int64_t p : *symbol.precision)
-    if (p != -1 && (p < 1 || p > 32)) return logic_error("precision {}; needed 1 to 32, or -1", p);
-  if (symbol.device_index && !symbol.device_index->empty()) return logic_error("device_index is not empty");
-  Ints arg_nodes, row_ptr;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    row_ptr.push_back(steps[i].first);
-    if (symbol.nodes[i].variable()) arg_nodes.push_back(static_cast<int64_t>(i));
+  NNEX_TRY(check_entries(symbol, steps));
+  if (symbol.device_index && !symbol.device_index->empty()) NNEX_TRY(told(logic_error("device_index is not empty")));
+  for (size_t i = 0; i < steps.size(); ++i)
     if (symbol.nodes[i].variable() && (*symbol.precision)[static_cast<size_t>(steps[i].first)] == -1)
-      return logic_error("variable '{}' has no precision", symbol.nodes[i].name);
-  }
-  row_ptr.push_back(entries);
-  if (symbol.version == "cvm_1.0.0") {
-    if (symbol.arg_nodes != arg_nodes) return logic_error("arg_nodes does not list the variables");
-    if (symbol.node_row_ptr.value_or(row_ptr) != row_ptr)
-      return logic_error("node_row_ptr does not count the nodes' outputs");
-    if (!symbol.dltypes || static_cast<int64_t>(symbol.dltypes->size()) != entries ||
-        std::any_of(symbol.dltypes->begin(), symbol.dltypes->end(), [](const auto& t) { return t != "int32"; }))
-      return logic_error("dltype must say int32 for each of {} entries", entries);
-  }
+      NNEX_TRY(told(logic_error("variable '{}' has no precision", symbol.nodes[i].name)));
+  if (symbol.version == "cvm_1.0.0") NNEX_TRY(check_listed(symbol, steps));
   const auto exists = [&](const Entry& e, size_t before) {
     return e.node >= 0 && e.node < static_cast<int64_t>(before) && e.output >= 0 &&
            e.output < steps[static_cast<size_t>(e.node)].outputs();
@@ -122,6 +125,45 @@ Status Importer::check_lists(const Symbol& symbol, const std::vector<Step>& step
             .at(node_place(i, symbol.nodes[i]));
   for (const Entry& e : symbol.heads)
     if (!exists(e, steps.size())) return logic_error("a head is output {} of node {}: there is none", e.output, e.node);
+  return {};
+}
+
+/// The shape and the precision of every entry, at its node.
+Status Importer::check_entries(const Symbol& symbol, const std::vector<Step>& steps) const {
+  const auto each = [&](const auto& check) -> Status {
+    for (size_t i = 0; i < steps.size(); ++i)
+      for (int64_t o = 0; o < steps[i].outputs(); ++o) {
+        Status s = check(static_cast<size_t>(steps[i].first + o));
+        if (!s.ok()) NNEX_TRY(told(std::move(s).error().at(node_place(i, symbol.nodes[i]))));
+      }
+    return {};
+  };
+  NNEX_TRY(each([&](size_t e) { return check_limits(Shape(symbol.shapes[e])); }));
+  return each([&](size_t e) -> Status {
+    const int64_t p = (*symbol.precision)[e];
+    if (p == -1 || (p >= 1 && p <= 32)) return {};
+    return logic_error("precision {}; needed 1 to 32, or -1", p);
+  });
+}
+
+/// What version 1.0.0 says again of nodes and entries.
+Status Importer::check_listed(const Symbol& symbol, const std::vector<Step>& steps) const {
+  Ints arg_nodes, row_ptr;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    row_ptr.push_back(steps[i].first);
+    if (symbol.nodes[i].variable()) arg_nodes.push_back(static_cast<int64_t>(i));
+  }
+  const int64_t entries = steps.empty() ? 0 : steps.back().first + steps.back().outputs();
+  row_ptr.push_back(entries);
+  if (symbol.arg_nodes != arg_nodes)
+    NNEX_TRY(told(logic_error("arg_nodes is {}; needed {}, the variables",
+                              symbol.arg_nodes ? listed(*symbol.arg_nodes) : "missing", listed(arg_nodes))));
+  if (symbol.node_row_ptr.value_or(row_ptr) != row_ptr)
+    NNEX_TRY(told(logic_error("node_row_ptr is {}; needed {}, the first output of each node",
+                              listed(*symbol.node_row_ptr), listed(row_ptr))));
+  if (!symbol.dltypes || static_cast<int64_t>(symbol.dltypes->size()) != entries ||
+      std::any_of(symbol.dltypes->begin(), symbol.dltypes->end(), [](const auto& t) { return t != "int32"; }))
+    NNEX_TRY(told(logic_error("dltype must say int32 for each of {} entries", entries)));
   return {};
 }
 
@@ -189,22 +231,30 @@ Result<std::vector<ValueId>> Importer::add(const Signature& rule, AttrMap attrs,
 Status Importer::symbol(const Symbol& symbol) {
   NNEX_ASSIGN(std::vector<Step> read, steps(symbol));
   NNEX_TRY(check_lists(symbol, read));
-  NNEX_ASSIGN(info_.storage_bytes,
-              check_storage(symbol, std::vector<PlannedNode>(read.begin(), read.end()), compatible_));
+  if (!all_ || all_->none()) {
+    auto storage = check_storage(symbol, std::vector<PlannedNode>(read.begin(), read.end()), compatible_);
+    if (storage.ok())
+      info_.storage_bytes = *storage;
+    else
+      NNEX_TRY(told(std::move(storage).error()));
+  }
   info_.version = symbol.version, info_.postprocess = symbol.postprocess;
   std::vector<std::vector<ValueId>> entries(read.size());
   DeclaredBits declared;
   for (size_t i = 0; i < read.size(); ++i) {
     const SymbolNode& n = symbol.nodes[i];
     const auto first = static_cast<size_t>(read[i].first);
-    const Where where = graph_.add_place(node_place(i, n));
+    const int64_t p = (*symbol.precision)[first];
+    if (n.variable() && (p < 1 || p > 32 || !check_limits(Shape(symbol.shapes[first])).ok())) {  // told already
+      entries[i] = stand_ins(symbol, read[i]);
+      continue;
+    }
     if (n.variable()) {
-      const int64_t p = (*symbol.precision)[first];
       ValueId v = variable(n.name, symbol.shapes[first], p);
       gas_.add_entry(Shape(symbol.shapes[first]));
       if (n.name == "data") {
         data_ = v, info_.input_bits = p;
-        Builder b(graph_, kMain, where);
+        Builder b(graph_, kMain, graph_.add_place(node_place(i, n)));
         v = b("cvm_clip", {v}, CvmClipAttrs{p, true});
         NNEX_TRY(infer_new());
       } else {
@@ -214,17 +264,16 @@ Status Importer::symbol(const Symbol& symbol) {
       entries[i] = {v};
       continue;
     }
-    std::vector<ValueId> in;
-    for (const Entry& e : n.inputs) in.push_back(entries[static_cast<size_t>(e.node)][static_cast<size_t>(e.output)]);
-    auto out = add(*read[i].rule, std::move(read[i].attrs), std::move(in), n.name, where);
-    if (!out.ok()) return std::move(out).error().at(node_place(i, n));
-    for (size_t o = 0; o < out->size(); ++o)
-      if (!(shape((*out)[o]) == Shape(symbol.shapes[first + o])))
-        return logic_error("output {} is {}; the file says {}", o, shape((*out)[o]).text(),
-                           Shape(symbol.shapes[first + o]).text())
-            .at(node_place(i, n));
-    entries[i] = std::move(out).value();
+    auto out = outputs(symbol, read[i], i, entries);
+    if (out.ok()) {
+      entries[i] = std::move(out).value();
+      continue;
+    }
+    NNEX_TRY(told(std::move(out).error().at(node_place(i, n))));
+    inferred_ = static_cast<uint32_t>(graph_.node_count());
+    entries[i] = stand_ins(symbol, read[i]);
   }
+  if (all_ && !all_->none()) return {};
   graph_.provenance.bits = std::move(declared);
   NNEX_ASSIGN(info_.gas, gas_.total());
   for (const Entry& e : symbol.heads) {
@@ -233,6 +282,38 @@ Status Importer::symbol(const Symbol& symbol) {
     info_.head_bits.push_back(bits(heads_.back()));
   }
   return {};
+}
+
+/// What the node makes. Behind a fault: nothing is known of it, but what the file says.
+Result<std::vector<ValueId>> Importer::outputs(const Symbol& symbol, const Step& step, size_t i,
+                                               std::span<const std::vector<ValueId>> entries) {
+  const SymbolNode& n = symbol.nodes[i];
+  std::vector<ValueId> in;
+  bool known = !step.broken;
+  for (const Entry& e : n.inputs) {
+    in.push_back(entries[static_cast<size_t>(e.node)][static_cast<size_t>(e.output)]);
+    known &= in.back().valid();
+  }
+  if (!known) return stand_ins(symbol, step);
+  NNEX_ASSIGN(std::vector<ValueId> out,
+              add(*step.rule, AttrMap(step.attrs), std::move(in), n.name, graph_.add_place(node_place(i, n))));
+  for (size_t o = 0; o < out.size(); ++o)
+    if (const Shape said(symbol.shapes[static_cast<size_t>(step.first) + o]); !(shape(out[o]) == said))
+      return logic_error("output {} is {}; the file says {}", o, shape(out[o]).text(), said.text());
+  return out;
+}
+
+/// Values of the shapes and bits that the file says; invalid where it says nonsense.
+std::vector<ValueId> Importer::stand_ins(const Symbol& symbol, const Step& step) {
+  constexpr int64_t kFew = 8;
+  std::vector<ValueId> out;
+  for (int64_t o = 0; o < step.outputs(); ++o) {
+    const auto entry = static_cast<size_t>(step.first + o);
+    const int64_t bits = (*symbol.precision)[entry];
+    const bool said = check_limits(Shape(symbol.shapes[entry])).ok();
+    out.push_back(said ? variable({}, symbol.shapes[entry], bits >= 1 && bits <= 32 ? bits : kFew) : ValueId{});
+  }
+  return out;
 }
 
 Status Importer::check_ready() const {
@@ -286,6 +367,24 @@ Result<ir::Graph> read_model(std::string_view symbol, std::string_view params, s
   NNEX_TRY(take_symbol(importer, symbol));
   NNEX_TRY(importer.finish(params, std::move(owner)));
   return graph;
+}
+
+std::optional<ir::Graph> check_model(std::string_view symbol, std::string_view params,
+                                     std::shared_ptr<const void> owner, bool compatible, Faults& faults) {
+  ir::Graph graph;
+  Faults found;
+  Importer importer(graph, compatible, &found);
+  auto read = read_symbol(symbol);
+  if (read.ok())
+    found.check(importer.symbol(*read));
+  else
+    found.add(std::move(read).error());
+  if (found.none()) {
+    if (!faults.check(importer.finish(params, std::move(owner)))) return std::nullopt;
+    return graph;
+  }
+  for (Error& e : std::move(found).take()) faults.add(std::move(e).during("reading the symbol file"));
+  return std::nullopt;
 }
 
 Result<ir::Graph> read_seeded(std::string_view symbol, uint64_t seed, bool compatible) {

@@ -4,10 +4,13 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/faults.h"
 #include "graph/graph.h"
 #include "graph/infer.h"
 #include "graph/precision.h"
@@ -22,9 +25,10 @@ namespace nnex::cvm_format {
 /// its checks.
 class Importer {
  public:
-  /// `compatible`: accept and answer as upstream where we are deliberately stricter.
-  Importer(ir::Graph& graph, bool compatible)
-      : graph_(graph), compatible_(compatible), inference_(graph), precision_(graph, {compatible}) {}
+  /// `compatible`: accept and answer as upstream where we are deliberately stricter. `all`: faults of the symbol file
+  /// are added there, and what can be checked behind one is; the graph is of no use then. Null: the first is the error.
+  Importer(ir::Graph& graph, bool compatible, Faults* all = nullptr)
+      : graph_(graph), compatible_(compatible), all_(all), inference_(graph), precision_(graph, {compatible}) {}
 
   /// Everything the symbol file says, up to its gas. Variables are parameters of block 0 still.
   Status symbol(const Symbol& symbol);
@@ -47,6 +51,17 @@ class Importer {
 
   Result<std::vector<Step>> steps(const Symbol& symbol) const;
   Status check_lists(const Symbol& symbol, const std::vector<Step>& steps) const;
+  Status check_entries(const Symbol& symbol, const std::vector<Step>& steps) const;
+  Status check_listed(const Symbol& symbol, const std::vector<Step>& steps) const;
+  /// A fault goes to the list where all are wanted, and the work goes on; else it ends here.
+  Status told(Status s) const {
+    if (s.ok() || !all_) return s;
+    all_->add(std::move(s).error());
+    return {};
+  }
+  Result<std::vector<ValueId>> outputs(const Symbol& symbol, const Step& step, size_t i,
+                                       std::span<const std::vector<ValueId>> entries);
+  std::vector<ValueId> stand_ins(const Symbol& symbol, const Step& step);
   Status check_limits(const Shape& shape) const;
   Result<std::vector<ValueId>> add(const Signature& rule, AttrMap attrs, std::vector<ValueId> in,
                                    const std::string& name, Where where);
@@ -63,6 +78,7 @@ class Importer {
 
   ir::Graph& graph_;
   bool compatible_;
+  Faults* all_;
   Inference inference_;
   PrecisionInference precision_;
   uint32_t inferred_ = 0;
@@ -77,6 +93,11 @@ class Importer {
 /// (runtime): blame() tells.
 Result<ir::Graph> read_model(std::string_view symbol, std::string_view params, std::shared_ptr<const void> owner,
                              bool compatible);
+
+/// The same for a checker: all faults of the symbol file, or else the first of what stands behind it, are added to
+/// `faults`. Nothing: there are some.
+std::optional<ir::Graph> check_model(std::string_view symbol, std::string_view params,
+                                     std::shared_ptr<const void> owner, bool compatible, Faults& faults);
 
 /// Reads a symbol file alone: gas, operators and shapes are the model's, parameters numbers that the seed gives.
 Result<ir::Graph> read_seeded(std::string_view symbol, uint64_t seed, bool compatible);

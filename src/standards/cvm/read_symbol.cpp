@@ -37,7 +37,7 @@ Result<std::string_view> first_object(std::string_view text) {
       if (closing.empty()) return text.substr(begin, i + 1 - begin);
     }
   }
-  return runtime_error("the text ends inside its object");
+  return runtime_error("{}: the text ends inside its object", text_place(text, text.size()));
 }
 
 Result<Json> parse(std::string_view text) {
@@ -250,7 +250,7 @@ Result<TextMap> read_text_map(std::string_view text) {
   TextMap out;
   for (const auto& [key, value] : j.items()) {
     auto item = string(value);
-    if (!item.ok()) return std::move(item).error().at(key);
+    if (!item.ok()) return runtime_error("attribute '{}': {}", key, item.error().message());
     out.emplace_back(key, std::move(item).value());
   }
   return out;

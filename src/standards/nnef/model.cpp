@@ -34,7 +34,7 @@ QuantParameter quant_parameter(const Parameter& p) {
 }
 
 /// Checks shapes, and notes which tensors the graph's body names, and the fragments that the document has.
-class Notes : public ShapeChecker {
+class Named : public ShapeChecker {
  public:
   void begin(const GraphHeader& header) override {
     for (const Declaration& d : header.fragments) {
@@ -74,17 +74,18 @@ bool is_document(std::string_view text) {
 }
 
 void check_quant_file(std::string_view quant, std::string_view quant_name, std::string_view document,
-                      std::string_view document_name, Faults& faults, const EvaluateOptions& options) {
+                      std::string_view document_name, Faults& faults, std::vector<std::string>& notes,
+                      const EvaluateOptions& options) {
   auto file = parse_quant(quant, quant_name);
   if (!file.ok()) return faults.add(std::move(file).error());
-  Notes notes;
+  Named named;
   Tensors tensors;
   const Edition edition(document, document_name, options, faults);
-  if (!faults.none() || !evaluate(edition.text(), document_name, notes, tensors, faults, edition.options())) return;
+  if (!faults.none() || !evaluate(edition.text(), document_name, named, tensors, faults, edition.options())) return;
   QuantContext context;
-  context.tensor = [&](std::string_view name) { return notes.find(name, tensors); };
-  context.fragment = [&](std::string_view name) { return notes.fragment(name); };
-  check_quant(*file, quant_name, context, faults);
+  context.tensor = [&](std::string_view name) { return named.find(name, tensors); };
+  context.fragment = [&](std::string_view name) { return named.fragment(name); };
+  check_quant(*file, quant_name, context, faults, notes);
 }
 
 namespace {
@@ -145,10 +146,15 @@ Result<Tensor> content_of(const Container& from, std::string_view label, ItemTyp
 Result<Tensor> tract_content(const Container& from, std::string_view label) {
   std::string name = tensor_file_name(label);
   if (!from.has(name) && name.front() == '/') name.erase(0, 1);
-  NNEX_ASSIGN(const FileBytes bytes, from.read(name));
-  auto t = tract_items(bytes.bytes, bytes.owner);
+  auto bytes = from.read(name);
+  if (!bytes.ok()) return missing_content(std::move(bytes).error(), from, name);
+  auto t = tract_items(bytes->bytes, bytes->owner);
   if (!t.ok()) return std::move(t).error().at(from.place(name));
   return t;
+}
+
+Result<Tensor> made_up(std::string_view label, const Ints& extents, uint64_t seed) {
+  return seeded_weights({label, label, ItemType::scalar, extents}, seed);
 }
 
 Result<ir::Graph> read_tract(const Container& from, const ImportOptions& options) {
@@ -159,7 +165,7 @@ Result<ir::Graph> read_tract(const Container& from, const ImportOptions& options
   tract.variable = [&](std::string_view label, const Ints& extents) -> Result<Tensor> {
     auto content = tract_content(from, label);
     if (!content.ok() && content.error().code() == Code::unreadable && options.weight_seed)
-      return seeded_weights({label, label, ItemType::scalar, extents}, *options.weight_seed);
+      return made_up(label, extents, *options.weight_seed);
     return content;
   };
   Faults faults;
@@ -225,12 +231,24 @@ std::string missing_files(const std::vector<std::string>& names, size_t variable
   return fmt::format("{} ('{}'{}): their contents were not checked", what, shown, names.size() > kShown ? ", ..." : "");
 }
 
+/// Tensor files that are not there.
+struct MissingFiles {
+  std::vector<Error> errors;
+  std::vector<std::string> names;
+
+  void add(Error e, std::string name) { errors.push_back(std::move(e)), names.push_back(std::move(name)); }
+  /// A note where nobody came with files, or of a document that came alone (`lone`); else faults.
+  void tell(size_t variables, bool lone, Faults& faults, std::vector<std::string>& notes) && {
+    if (!names.empty() && (lone || names.size() == variables)) return notes.push_back(missing_files(names, variables));
+    for (Error& e : errors) faults.add(std::move(e));
+  }
+};
+
 /// The tensor files of the variables: those that are there, and which are not. `lone`: of a document that came alone
 /// no file need be there.
 void check_files(const Container& from, const Variables& variables, const QuantFile& records, bool provisional,
                  bool lone, Faults& faults, std::vector<std::string>& notes) {
-  std::vector<Error> missing;
-  std::vector<std::string> names;
+  MissingFiles missing;
   const RecordTable by_name(records);
   for (const auto& v : variables.list) {
     auto content = content_of(from, v.label, v.type, v.extents, by_name.find(v.name), provisional);
@@ -247,13 +265,9 @@ void check_files(const Container& from, const Variables& variables, const QuantF
     if (from.has(tensor_file_name(v.label)) || content.error().code() == Code::invalid_model)
       faults.add(std::move(content).error());
     else
-      missing.push_back(std::move(content).error()), names.push_back(tensor_file_name(v.label));
+      missing.add(std::move(content).error(), tensor_file_name(v.label));
   }
-  if (!missing.empty() && (lone || missing.size() == variables.list.size())) {
-    notes.push_back(missing_files(names, variables.list.size()));
-    return;
-  }
-  for (Error& e : missing) faults.add(std::move(e));
+  std::move(missing).tell(variables.list.size(), lone, faults, notes);
 }
 
 }  // namespace
@@ -267,7 +281,9 @@ Result<ir::Graph> read_nnef(const Container& from, ImportOptions options) {
     NNEX_ASSIGN(const FileBytes bytes, from.read(kQuantisation));
     quant = std::string(bytes.bytes);
     Faults faults;
-    check_quant_file(quant, from.place(kQuantisation), text.bytes, from.place(kStructure), faults, options.language);
+    std::vector<std::string> notes;
+    check_quant_file(quant, from.place(kQuantisation), text.bytes, from.place(kStructure), faults, notes,
+                     options.language);
     if (!faults.none()) return std::move(faults).first();
     NNEX_ASSIGN(records, parse_quant(quant, kQuantisation));
   }
@@ -301,7 +317,7 @@ Status check_container(const Container& from, bool lone, const EvaluateOptions& 
   QuantFile records;
   if (from.has(kQuantisation)) {
     NNEX_ASSIGN(const FileBytes quant, from.read(kQuantisation));
-    check_quant_file(quant.bytes, from.place(kQuantisation), text.bytes, file, faults, options);
+    check_quant_file(quant.bytes, from.place(kQuantisation), text.bytes, file, faults, notes, options);
     if (!faults.none()) return {};
     NNEX_ASSIGN(records, parse_quant(quant.bytes, from.place(kQuantisation)));
   }
@@ -319,6 +335,30 @@ Status check_model(const Container& from, const EvaluateOptions& options, Faults
 Status check_lone_document(const Container& from, const EvaluateOptions& options, Faults& faults,
                            std::vector<std::string>& notes) {
   return check_container(from, true, options, faults, notes);
+}
+
+Result<std::optional<ir::Graph>> check_tract(const Container& from, const EvaluateOptions& options, bool lone,
+                                             Faults& faults, std::vector<std::string>& notes) {
+  NNEX_ASSIGN(const FileBytes text, structure_of(from));
+  TractOptions tract;
+  tract.shapes = options.shapes;
+  auto records = records_of(from);
+  if (records.ok())
+    tract.records = *std::move(records);
+  else
+    faults.add(std::move(records).error());
+  MissingFiles missing;
+  std::set<std::string> labels;
+  tract.variable = [&](std::string_view label, const Ints& extents) -> Result<Tensor> {
+    const bool first = labels.insert(label_key(label)).second;
+    auto content = tract_content(from, label);
+    if (content.ok() || content.error().code() != Code::unreadable) return content;
+    if (first) missing.add(std::move(content).error(), tensor_file_name(label));
+    return made_up(label, extents, 0);
+  };
+  auto graph = import_tract(text.bytes, from.place(kStructure), tract, faults);
+  std::move(missing).tell(labels.size(), lone, faults, notes);
+  return faults.none() ? std::move(graph) : std::nullopt;
 }
 
 Result<std::optional<UpgradedModel>> upgraded_model(const Container& from) {

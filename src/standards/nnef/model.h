@@ -40,8 +40,14 @@ Status check_model(const Container& from, const EvaluateOptions& options, Faults
 Status check_lone_document(const Container& from, const EvaluateOptions& options, Faults& faults,
                            std::vector<std::string>& notes);
 
-/// Checks a quantisation file against a document. Faults of either are appended.
+/// The same of a document of tract (`lone`: one that came alone), and its graph where there are no faults.
+Result<std::optional<ir::Graph>> check_tract(const Container& from, const EvaluateOptions& options, bool lone,
+                                             Faults& faults, std::vector<std::string>& notes);
+
+/// Checks a quantisation file against a document. Faults of either are appended, and notes of lines that nobody can
+/// mean or run.
 void check_quant_file(std::string_view quant, std::string_view quant_name, std::string_view document,
-                      std::string_view document_name, Faults& faults, const EvaluateOptions& options = {});
+                      std::string_view document_name, Faults& faults, std::vector<std::string>& notes,
+                      const EvaluateOptions& options = {});
 
 }  // namespace nnex::nnef_format

@@ -220,11 +220,14 @@ bool has_tuple(const Literal& arg) {
   return items && (arg.tuple || std::any_of(items->begin(), items->end(), has_tuple));
 }
 
+constexpr int64_t kMaxRunBits = 32;  ///< Of codes that a run makes.
+
 /// Checks one line.
 class LineChecker {
  public:
-  LineChecker(const QuantRecord& r, const QuantContext& context, std::string_view file, Faults& faults)
-      : r_(r), context_(context), file_(file), faults_(faults) {}
+  LineChecker(const QuantRecord& r, const QuantContext& context, std::string_view file, Faults& faults,
+              std::vector<std::string>& notes)
+      : r_(r), context_(context), file_(file), faults_(faults), notes_(notes) {}
 
   void check(std::set<std::string>& seen) {
     if (!seen.insert(r_.tensor).second) fault("Q10", fmt::format("a second line for tensor '{}'", r_.tensor));
@@ -246,12 +249,50 @@ class LineChecker {
       if (!(*parameters)[i].optional && !r_.find((*parameters)[i].name))
         fault("Q6", fmt::format("{}: argument '{}' is missing", r_.operation, (*parameters)[i].name));
     bits();
+    if (!context_.fragment || !context_.fragment(r_.operation)) doubts();
   }
 
  private:
+  std::string place() const { return fmt::format("{}:{}:{}", file_, r_.at.line, r_.at.column); }
   void fault(const char* rule, const std::string& message) {
-    faults_.add(failure(Code::invalid_model, "{}: {}", rule, message)
-                    .at(fmt::format("{}:{}:{}", file_, r_.at.line, r_.at.column)));
+    faults_.add(failure(Code::invalid_model, "{}: {}", rule, message).at(place()));
+  }
+  void note(const std::string& message) { notes_.push_back(fmt::format("{}: {}", place(), message)); }
+
+  /// What the operations compute from it has one value, or none.
+  void doubts() {
+    const int64_t bits = r_.integer("bits", 0);
+    if (bits > kMaxRunBits && bits <= 64)
+      note(fmt::format("bits is {}; a run quantises by up to {}", bits, kMaxRunBits));
+    const auto low = numbers("min"), high = numbers("max");
+    const bool alike = low.size() == high.size() || low.size() == 1 || high.size() == 1;
+    for (size_t i = 0; alike && i < std::max(low.size(), high.size()) && !low.empty() && !high.empty(); ++i) {
+      const double a = low[low.size() == 1 ? 0 : i], b = high[high.size() == 1 ? 0 : i];
+      if (a > b) return note(fmt::format("min is {}, which is more than max, {}", a, b));
+    }
+    for (const double scale : numbers("scale"))
+      if (!(scale > 0)) return note(fmt::format("scale is {}; no numbers but 0 have codes by it", scale));
+    if (r_.operation == "logarithmic_quantize")
+      for (const double max : high)
+        if (!(max > 0)) return note(fmt::format("max is {}; it has no logarithm", max));
+    if (bits < 1 || bits > 64) return;
+    const double top = std::ldexp(1.0, static_cast<int>(r_.flag("signed") ? bits - 1 : bits)) - 1;
+    const double bottom = !r_.flag("signed") ? 0 : r_.flag("symmetric") ? -top : -top - 1;
+    for (const double zero : numbers("zero_point"))
+      if (zero < bottom || zero > top)
+        return note(fmt::format("zero_point is {}; codes of {} bits go from {} to {}", zero, bits, bottom, top));
+  }
+
+  std::vector<double> numbers(std::string_view name) const {
+    std::vector<double> out;
+    if (const Literal* a = r_.find(name)) add_numbers(*a, out);
+    return out;
+  }
+  static void add_numbers(const Literal& from, std::vector<double>& to) {
+    if (const auto* n = from.get<int64_t>()) to.push_back(static_cast<double>(*n));
+    if (const auto* x = from.get<double>()) to.push_back(*x);
+    if (const auto* items = from.get<Literals>())
+      for (const Literal& item : *items) add_numbers(item, to);
   }
 
   void argument(const QuantParameters& parameters, size_t index) {
@@ -299,6 +340,7 @@ class LineChecker {
   const QuantContext& context_;
   std::string_view file_;
   Faults& faults_;
+  std::vector<std::string>& notes_;
   const TensorInfo* tensor_ = nullptr;
 };
 
@@ -322,9 +364,10 @@ Result<QuantFile> parse_quant(std::string_view source, std::string_view name) {
   return QuantParser(source, name).file();
 }
 
-void check_quant(const QuantFile& file, std::string_view name, const QuantContext& context, Faults& faults) {
+void check_quant(const QuantFile& file, std::string_view name, const QuantContext& context, Faults& faults,
+                 std::vector<std::string>& notes) {
   std::set<std::string> seen;
-  for (const QuantRecord& r : file) LineChecker(r, context, name, faults).check(seen);
+  for (const QuantRecord& r : file) LineChecker(r, context, name, faults, notes).check(seen);
 }
 
 std::optional<Ints> literal_extents(const Literal& arg) {

@@ -66,8 +66,10 @@ struct QuantContext {
   std::function<std::optional<QuantParameters>(std::string_view)> fragment;
 };
 
-/// Checks every line; all faults, each with its place and the rule's number (Q2 to Q10).
-void check_quant(const QuantFile& file, std::string_view name, const QuantContext& context, Faults& faults);
+/// Checks every line; all faults, each with its place and the rule's number (Q2 to Q10). `notes`: what the standard
+/// allows and nobody can mean, or run.
+void check_quant(const QuantFile& file, std::string_view name, const QuantContext& context, Faults& faults,
+                 std::vector<std::string>& notes);
 
 /// The text of the records, one a line, in the order given: what parse_quant reads back.
 std::string quant_text(const QuantFile& file);

@@ -42,19 +42,20 @@ Result<Tensor> variable_content(const TensorFile& file, ItemType type, const Int
   return convert(t, element_type(type));
 }
 
+Error missing_content(Error e, const Container& from, const std::string& file_name) {
+  const char* rule = e.code() == Code::invalid_model ? "C9" : "C2";
+  if (e.code() == Code::unreadable && !from.has(file_name))
+    e = std::move(e).helped_by({"weight_seed", "", "reads networks that come without their weights"});
+  std::string sentence = fmt::format("{}: {}", rule, e.message());
+  return std::move(e).worded(std::move(sentence));
+}
+
 Result<Tensor> variable_content(const Container& from, std::string_view label, ItemType type, const Ints& extents,
                                 const QuantRecord* record) {
   const std::string file_name = tensor_file_name(label);
   const auto task = [&] { return fmt::format("reading the content of variable '{}'", label); };
   auto bytes = from.read(file_name);
-  if (!bytes.ok()) {
-    const char* rule = bytes.error().code() == Code::invalid_model ? "C9" : "C2";
-    Error e = std::move(bytes).error();
-    if (e.code() == Code::unreadable && !from.has(file_name))
-      e = std::move(e).helped_by({"weight_seed", "", "reads networks that come without their weights"});
-    std::string sentence = fmt::format("{}: {}", rule, e.message());
-    return std::move(e).worded(std::move(sentence)).during(task());
-  }
+  if (!bytes.ok()) return missing_content(std::move(bytes).error(), from, file_name).during(task());
   auto content = [&]() -> Result<Tensor> {
     NNEX_ASSIGN(TensorFile file, read_tensor_file(bytes->bytes, bytes->owner));
     return variable_content(file, type, extents, record);

@@ -20,5 +20,7 @@ Result<Tensor> variable_content(const Container& from, std::string_view label, I
                                 const QuantRecord* record);
 /// The same for a file that is read already.
 Result<Tensor> variable_content(const TensorFile& file, ItemType type, const Ints& extents, const QuantRecord* record);
+/// Why a variable's file could not be read, under its rule (C2, C9), with what helps.
+Error missing_content(Error e, const Container& from, const std::string& file_name);
 
 }  // namespace nnex::nnef_format

@@ -13,7 +13,8 @@ namespace {
 Status read_again(const Written& model) {
   if (!model.quant.empty()) {
     Faults faults;
-    check_quant_file(model.quant, "graph.quant", model.graph, "graph.nnef", faults);
+    std::vector<std::string> notes;
+    check_quant_file(model.quant, "graph.quant", model.graph, "graph.nnef", faults, notes);
     if (!faults.none()) return std::move(faults).first();
   }
   std::map<std::string_view, const Tensor*> contents;

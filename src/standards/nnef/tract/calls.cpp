@@ -127,7 +127,9 @@ Result<Item> TractReader::run(const TractOperation& operation, std::vector<Item>
   for (size_t p = 0; p < args.size(); ++p) text.define(f.params[p].name, std::move(args[p]));
   if (Status s = text.run(f.body); !s.ok()) {
     const Error e = std::move(s).error();
-    return error(at, fmt::format("{}: {}", f.name, e.message()), e.code()).helped_by(e.remedies());
+    const bool says_name = e.message().starts_with(std::string(f.name) + ":");
+    return error(at, says_name ? e.message() : fmt::format("{}: {}", f.name, e.message()), e.code())
+        .helped_by(e.remedies());
   }
   std::vector<Item> results;
   for (const auto& r : f.results) {
@@ -141,9 +143,11 @@ Result<Item> TractReader::run(const TractOperation& operation, std::vector<Item>
 /// Operations whose results do not follow from rows alone.
 Result<Item> TractReader::special(const FragmentText& f, const Expr& e, std::vector<Item> args, size_t outputs) {
   if (f.name == "variable") return variable(e, args);
+  if (f.name == "update") return update(e, args);
   if (f.name == "constant") return constant(e, args);
   if (f.name == "cast") return cast(e, args[0], nnex::name(element_type(e)));
   if (f.name == "tract_core_cast") return cast(e, args[0], args[1].text);
+  if (f.name == "copy_n") return copies(e, args);
   if (f.name == "unstack" || f.name == "split") return parts(e, f.name, std::move(args), outputs);
   return error(e.at, fmt::format("operation '{}' is missing", f.name), Code::unsupported);
 }
@@ -192,9 +196,39 @@ Result<Item> TractReader::variable(const Expr& e, std::span<const Item> args) {
   if (!(content->shape() == Shape(extents)))
     return error(e.at, fmt::format("C6: variable '{}': the file holds {}; the text says {}", args[1].text,
                                    content->shape().text(), Shape(extents).text()));
+  const std::string key = label_key(args[1].text);
+  for (const Variable& known : variables_)
+    if (label_key(known.label) == key) return Item::of(known.value);
   const ValueId v = graph_.add_constant(std::move(content).value(), std::string(left_));
   types_.grow();
+  variables_.push_back({args[1].text, v, {}});
   return Item::of(v);
+}
+
+/// The new value, which the session keeps; this run sees the old one.
+Result<Item> TractReader::update(const Expr& e, std::span<const Item> args) {
+  size_t i = 0;
+  while (i < variables_.size() && !(args[0].kind == K::value && variables_[i].value == args[0].value)) ++i;
+  if (i == variables_.size()) return error(e.at, "A13: update: the first argument is no variable");
+  if (block_ != kMain || in_fragment()) return error(e.at, "A13: update: it stands outside the graph's body");
+  if (variables_[i].next.valid())
+    return error(e.at, fmt::format("A13: update: variable '{}' is updated a second time", variables_[i].label));
+  const Tensor old = *graph_[variables_[i].value].constant.tensor();
+  NNEX_ASSIGN(const Item next, typed(args[1], old.dtype(), e.at));
+  if (const auto shape = concrete(types_.type(next.value)); shape && !(*shape == old.shape()))
+    return error(e.at, fmt::format("O-UPD-1: update: the value is {}; variable '{}' is {}", shape->text(),
+                                   variables_[i].label, old.shape().text()));
+  variables_[i].next = next.value;
+  updated_.push_back(i);
+  return next;
+}
+
+Result<Item> TractReader::copies(const Expr& e, std::span<const Item> args) {
+  constexpr int64_t kMax = 1 << 16;
+  NNEX_ASSIGN(const Item times, whole(args[1], e.at));
+  if (times.kind != K::integer || times.integer < 1 || times.integer > kMax)
+    return error(e.at, fmt::format("O-MISC-1: copy_n: times is {}; needed 1 to {}", times.text_of(), kMax));
+  return Item::list(std::vector<Item>(static_cast<size_t>(times.integer), args[0]));
 }
 
 Result<Item> TractReader::constant(const Expr& e, std::span<const Item> args) {
@@ -229,7 +263,8 @@ Result<Item> TractReader::cast(const Expr& e, const Item& x, std::string_view to
 /// A stream's elements `delay` later, with the `overlap` ones before each run's: the end of what came is a state of the
 /// session, zeros at first.
 Result<Item> TractReader::delay(const Expr& e, const TractOperation& operation, std::vector<Item> args) {
-  if (block_ != kMain) return error(e.at, fmt::format("operation '{}' inside a scan", e.text), Code::unsupported);
+  if (block_ != kMain)
+    return error(e.at, fmt::format("operation '{}' is missing inside a scan", e.text), Code::unsupported);
   NNEX_ASSIGN(const ValueId x, value(args[0], e.at));
   int64_t numbers[3] = {};
   for (size_t i = 0; i < 3; ++i) {
@@ -334,11 +369,13 @@ struct StandardCall {
 
 Result<Item> TractReader::standard(const Expr& e) {
   const Declaration& d = *find_declaration(e.text);
-  if (block_ != kMain) return error(e.at, fmt::format("operation '{}' inside a scan", e.text), Code::unsupported);
+  if (block_ != kMain)
+    return error(e.at, fmt::format("operation '{}' is missing inside a scan", e.text), Code::unsupported);
   StandardCall call;
   call.look = [this](ValueId v) -> std::optional<std::pair<Type, Shape>> {
     const auto shape = concrete(types_.type(v));
     if (!shape) return std::nullopt;
+    if (!graph_[v].is_constant()) graph_.set_type(v, types_.type(v));  // the lowering infers from what the graph knows
     return std::pair(types_.type(v), *shape);
   };
   std::vector<Arg> args(d.parameters.size());
@@ -365,7 +402,7 @@ Result<Item> TractReader::standard(const Expr& e) {
   }
   std::vector<Arg> results;
   for (const ResultPort& r : d.results) {
-    if (!is_tensor(*r.type)) return error(e.at, fmt::format("operation '{}'", e.text), Code::unsupported);
+    if (!is_tensor(*r.type)) return error(e.at, fmt::format("operation '{}' is missing", e.text), Code::unsupported);
     results.emplace_back(call.tensors.add(r.type->of == DeclaredType::Of::integer   ? ItemType::integer
                                           : r.type->of == DeclaredType::Of::logical ? ItemType::logical
                                                                                     : ItemType::scalar));

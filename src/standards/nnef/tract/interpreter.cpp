@@ -98,15 +98,40 @@ std::vector<std::string> TractReader::missing(bool fragments_too) const {
   return out;
 }
 
-Status TractReader::graph() {
+void TractReader::graph(Faults& faults) {
   graph_.meta.graph_name = document_.graph.name;
   for (const Target& p : document_.graph.params) graph_.add_param(kMain, std::string(p.name), Type());
   types_.grow();
-  NNEX_TRY(body(document_.graph.body, true));
+  for (const Assignment& a : document_.graph.body) {
+    const bool fine = !reads_lost(a.right) && faults.check(statement(a, true));
+    mark(a.left, !fine);
+  }
+  for (const Target& r : document_.graph.results)
+    if (!find(r.name) && !lost_.count(r.name))
+      faults.add(error(r.at, fmt::format("A10: result '{}' is not assigned in the graph", r.name)));
+  if (faults.none()) faults.check(results());
+}
+
+void TractReader::mark(const Target& to, bool lost) {
+  for (const Target& i : to.items) mark(i, lost);
+  if (to.kind != Target::Kind::name) return;
+  if (lost)
+    lost_.insert(to.name);
+  else
+    lost_.erase(to.name);
+}
+
+bool TractReader::reads_lost(const Expr& e) const {
+  if (lost_.empty()) return false;
+  if (e.kind == Expr::Kind::name && lost_.count(e.text)) return true;
+  return std::any_of(e.items.begin(), e.items.end(), [&](const Expr& i) { return reads_lost(i); });
+}
+
+Status TractReader::results() {
   std::vector<ValueId> results;
   for (const Target& r : document_.graph.results) {
     const Item* found = find(r.name);
-    if (!found) return error(r.at, fmt::format("A10: result '{}' is not assigned in the graph", r.name));
+    NNEX_ASSERT(found);
     NNEX_ASSIGN(ValueId v, value(*found, r.at));
     if (graph_[v].name != r.name || graph_[v].is_constant()) {
       Builder b = builder();
@@ -122,6 +147,7 @@ Status TractReader::graph() {
     graph_.states.push_back(std::move(s.def));
     results.push_back(s.next);
   }
+  make_states(results);
   graph_.set_results(kMain, std::move(results));
   types_.grow();
   for (uint32_t n = 0; n < graph_.value_count(); ++n)
@@ -142,14 +168,35 @@ Status TractReader::properties() {
   return {};
 }
 
+/// Updated variables, constants so far, become the last parameters; what they become, the last results.
+void TractReader::make_states(std::vector<ValueId>& results) {
+  std::map<uint32_t, ValueId> params;  // by the constants that they were
+  for (const size_t i : updated_) {
+    const Variable& variable = variables_[i];
+    const ValueDef& def = graph_[variable.value];
+    graph_.states.push_back({variable.label, def.constant});
+    const ValueId param = graph_.add_param(kMain, def.name, def.type);
+    types_.grow();
+    types_.bind(param, graph_[param].type);
+    graph_.replace_uses(variable.value, param);
+    params.emplace(variable.value.n, param);
+    results.push_back(variable.next);
+  }
+  // Another variable's old value may be what one becomes: swaps read parameters.
+  for (ValueId& v : results)
+    if (const auto param = params.find(v.n); param != params.end()) v = param->second;
+}
+
 // ---- Assignments
 
-Status TractReader::body(std::span<const Assignment> assignments, bool main) {
-  for (const Assignment& a : assignments) {
-    begin_statement(a);
-    NNEX_ASSIGN(const Item item, evaluate(a.right, graph_text::goal_of(a.left)));
-    NNEX_TRY(assign(a.left, item, main));
-  }
+Status TractReader::statement(const Assignment& a, bool main) {
+  begin_statement(a);
+  NNEX_ASSIGN(const Item item, evaluate(a.right, graph_text::goal_of(a.left)));
+  return assign(a.left, item, main);
+}
+
+Status TractReader::body(std::span<const Assignment> assignments) {
+  for (const Assignment& a : assignments) NNEX_TRY(statement(a, false));
   return {};
 }
 
@@ -330,7 +377,8 @@ std::optional<ir::Graph> import_tract(std::string_view text, std::string_view fi
                    .at(std::string(file)));
     return std::nullopt;
   }
-  if (!faults.check(reader.graph())) return std::nullopt;
+  reader.graph(faults);
+  if (faults.count() > before) return std::nullopt;
   return graph;
 }
 

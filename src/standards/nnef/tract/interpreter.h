@@ -34,14 +34,21 @@ class TractReader : private graph_text::ItemEvaluation {
   Status extensions();
   /// Names of operations that the document calls and that neither it nor a registry has; in its order.
   std::vector<std::string> missing(bool fragments_too) const;
-  /// The graph's body.
-  Status graph();
+  /// The graph: all faults of its statements, but for those that read what a statement with a fault would have made.
+  void graph(Faults& faults);
 
  private:
   Where where(Position at, std::string_view operation);
   Builder builder(Where where = 0) { return Builder(graph_, block_, where); }
 
-  Status body(std::span<const Assignment> assignments, bool main);
+  Status statement(const Assignment& a, bool main);
+  Status body(std::span<const Assignment> assignments);
+  /// The left side of a statement that has a fault (`lost`) or none: whether its names stand for nothing, and are
+  /// missed by nobody.
+  void mark(const Target& to, bool lost);
+  bool reads_lost(const Expr& e) const;
+  Status results();
+  void make_states(std::vector<ValueId>& results);
   Status assign(const Target& to, const Item& item, bool main);
   Result<Item> quantised(const Target& to, const Item& item);
   Status properties();
@@ -76,6 +83,8 @@ class TractReader : private graph_text::ItemEvaluation {
   Result<Item> special(const FragmentText& f, const Expr& e, std::vector<Item> args, size_t outputs);
   Result<Item> external(const Expr& e, std::string_view type);
   Result<Item> variable(const Expr& e, std::span<const Item> args);
+  Result<Item> update(const Expr& e, std::span<const Item> args);
+  Result<Item> copies(const Expr& e, std::span<const Item> args);
   Result<Item> constant(const Expr& e, std::span<const Item> args);
   Result<Item> cast(const Expr& e, const Item& x, std::string_view to);
   Result<Item> delay(const Expr& e, const TractOperation& operation, std::vector<Item> args);
@@ -121,6 +130,14 @@ class TractReader : private graph_text::ItemEvaluation {
     ValueId next;
   };
   std::vector<State> states_;
+  /// Variables, each label once; an updated one becomes a state at the end.
+  struct Variable {
+    std::string label;
+    ValueId value, next;
+  };
+  std::vector<Variable> variables_;
+  std::vector<size_t> updated_;      ///< Places in it.
+  std::set<std::string_view> lost_;  ///< Names of the graph's body that stand for nothing.
   BlockId block_ = kMain;
   size_t steps_ = 0;
 };

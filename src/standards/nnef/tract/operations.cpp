@@ -18,6 +18,9 @@ namespace {
 // No padding means automatic padding.
 #define NNEX_TRACT_PAD " a = 'off' if length_of(padding) > 0 else 'same_upper';"
 #define NNEX_TRACT_WINDOWED "auto_pad = a, padding = padding, stride = stride, dilation = dilation"
+// Of pools a constant border counts as little as an ignored one.
+#define NNEX_TRACT_POOL_BORDER \
+  " b = 'ignore' if border == 'constant' else 'reflect_even' if border == 'reflect-even' else border;"
 
 constexpr std::string_view kOperands =
     NNEX_ROW_OF_ONE("copy") NNEX_ROW_OF_ONE("neg") NNEX_ROW_OF_ONE("rcp") NNEX_ROW_OF_ONE("exp") NNEX_ROW_OF_ONE("log")
@@ -105,30 +108,35 @@ constexpr std::string_view kStandard =
     "fragment conv(input: tensor<>, filter: tensor<>, bias: tensor<> = 0.0, " NNEX_TRACT_WINDOW
     ", groups: integer = 1) -> (output: tensor<>)"
     "{ n = shape_of(filter)[0]; g = n if groups == 0 else groups;"
-    " b = expand(reshape(cast(bias, to = dtype(input)), [-1]), [n]);" NNEX_TRACT_PAD
-    " output = conv(input, filter, b, groups = g, " NNEX_TRACT_WINDOWED
+    " c = expand(reshape(cast(bias, to = dtype(input)), [-1]), [n]);" NNEX_TRACT_PAD
+    " b = 'constant' if border == 'ignore' else 'reflect_even' if border == 'reflect-even' else border;"
+    " output = conv(input, filter, c, groups = g, border = b, " NNEX_TRACT_WINDOWED
     "); }\n"
     "fragment max_pool_with_index(input: tensor<>, size: integer[], " NNEX_TRACT_WINDOW
     ") -> (output: tensor<>, index: tensor<>)"
-    "{" NNEX_TRACT_PAD " output, index = max_pool(input, size = size, border = 'ignore', " NNEX_TRACT_WINDOWED
+    "{" NNEX_TRACT_PAD NNEX_TRACT_POOL_BORDER
+    " output, index = max_pool(input, size = size, border = b, " NNEX_TRACT_WINDOWED
     "); }\n"
     "fragment max_pool(input: tensor<>, size: integer[], " NNEX_TRACT_WINDOW
     ") -> (output: tensor<>)"
-    "{" NNEX_TRACT_PAD " output = max_pool(input, size = size, border = 'ignore', " NNEX_TRACT_WINDOWED
+    "{" NNEX_TRACT_PAD NNEX_TRACT_POOL_BORDER " output = max_pool(input, size = size, border = b, " NNEX_TRACT_WINDOWED
     "); }\n"
     "fragment box(input: tensor<>, size: integer[], " NNEX_TRACT_WINDOW
     ", normalize: logical = false) -> (output: tensor<>)"
-    "{ d = 'inside' if normalize else 'one';" NNEX_TRACT_PAD
-    " output = box(input, size = size, border = 'ignore', divisor = d, " NNEX_TRACT_WINDOWED
+    "{ d = 'window' if normalize else 'one';" NNEX_TRACT_PAD NNEX_TRACT_POOL_BORDER
+    " output = box(input, size = size, border = b, divisor = d, " NNEX_TRACT_WINDOWED
     "); }\n"
     "fragment avg_pool(input: tensor<>, size: integer[], " NNEX_TRACT_WINDOW
     ") -> (output: tensor<>)"
-    "{" NNEX_TRACT_PAD " output = box(input, size = size, border = 'ignore', divisor = 'inside', " NNEX_TRACT_WINDOWED
+    "{" NNEX_TRACT_PAD NNEX_TRACT_POOL_BORDER
+    " output = box(input, size = size, border = b, divisor = 'window', " NNEX_TRACT_WINDOWED
     "); }\n"
     "fragment external(shape: integer[]) -> (output: tensor<>);\n"
     "fragment variable(shape: integer[], label: string) -> (output: tensor<>);\n"
     "fragment constant(shape: integer[], value: scalar[]) -> (output: tensor<>);\n"
-    "fragment cast(input: tensor<>) -> (output: tensor<>);\n";
+    "fragment cast(input: tensor<>) -> (output: tensor<>);\n"
+    "fragment update(variable: tensor<>, value: tensor<>) -> (result: tensor<>);\n"
+    "fragment copy_n(x: tensor<>, times: integer) -> (y: tensor<>[]);\n";
 
 constexpr std::string_view kCoreOperands =
     "fragment tract_core_erf(x: tensor<>) -> (y: tensor<>) { y = erf(x); }\n"

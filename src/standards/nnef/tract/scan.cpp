@@ -135,7 +135,7 @@ Status TractReader::scan_body(Scan& s, Position at) {
   }
   for (const auto& p : s.body->params)
     if (!find(p.name)) return error(p.at, fmt::format("tract_core_scan gives nothing for '{}'", p.name));
-  NNEX_TRY(body(s.body->body, false));
+  NNEX_TRY(body(s.body->body));
   const auto result = [&](const std::string& name) -> Result<ValueId> {
     const Item* found = find(name);
     if (!found) return error(at, fmt::format("tract_core_scan: the body has no '{}'", name));
