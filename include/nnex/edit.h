@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "nnex/compare.h"
+#include "nnex/format.h"
 #include "nnex/graph.h"
 #include "nnex/model.h"
 #include "nnex/result.h"
@@ -95,6 +96,9 @@ Result<SimplifyReport> simplify(Graph& graph, const RunOptions& run = {});
 
 /// The same, but constants and what is known of shapes are folded and nothing else is changed.
 Result<SimplifyReport> fold(Graph& graph, const RunOptions& run = {});
+
+/// Whether a tensor of a standard's models may have the name. Error: invalid_argument (NNEF: it is no identifier).
+Status check_tensor_name(const std::string& name, Format format);
 
 /// Calls of the model's functions become what the functions say; none is left. How many nodes were calls. Errors: those
 /// of a body.

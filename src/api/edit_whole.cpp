@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "api/formats.h"
 #include "api/graph_impl.h"
 #include "api/random_runs.h"
 #include "base/failure.h"
@@ -12,6 +13,7 @@
 #include "nnex/edit.h"
 #include "ops/cast.h"
 #include "passes/passes.h"
+#include "standards/nnef/write.h"
 #include "tensor/convert.h"
 
 namespace nnex {
@@ -110,7 +112,8 @@ void strip(Graph& graph, bool names) {
   Metadata kept;
   kept.ir_version = g.meta.ir_version, kept.opsets = g.meta.opsets, kept.graph_name = g.meta.graph_name;
   g.meta = std::move(kept);
-  if (g.provenance.nnef) g.provenance.nnef->document.clear();
+  if (built(Format::nnef) && g.provenance.nnef)
+    g.provenance.nnef->document = nnef_format::custom_fragments(g.provenance.nnef->document);
   for (uint32_t n = 0; names && n < g.value_count(); ++n) {
     const ValueDef& v = g[ValueId{n}];
     const bool result = std::any_of(v.uses.begin(), v.uses.end(), [](const Use& u) { return !u.node.valid(); });

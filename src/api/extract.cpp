@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/formats.h"
 #include "api/graph_impl.h"
 #include "api/subgraph.h"
 #include "base/failure.h"
@@ -16,6 +17,7 @@
 #include "graph/symbols.h"
 #include "nnex/edit.h"
 #include "nnex/suggest.h"
+#include "standards/nnef/export_document.h"
 
 namespace nnex {
 namespace {
@@ -130,6 +132,12 @@ Result<Graph> extracted(const ir::Graph& graph, const std::vector<std::string>& 
   Subgraph part = subgraph(graph, nodes, inputs, to);
   part.graph.meta = graph.meta;
   part.graph.provenance.beside = graph.provenance.beside;
+  if (graph.provenance.nnef) {
+    NnefProvenance kept = *graph.provenance.nnef;
+    kept.document.clear();  // it says the whole
+    part.graph.provenance.nnef = std::move(kept);
+    part.graph.provenance.quantization = graph.provenance.quantization;
+  }
   return wrap(std::move(part.graph));
 }
 
@@ -159,6 +167,17 @@ void rename_carried(Graph::Impl& graph, const std::map<std::string, std::string>
 }
 
 }  // namespace
+
+Status check_tensor_name(const std::string& name, Format format) {
+  if (format != Format::nnef || !built(Format::nnef)) return {};
+  const std::string identifier = nnef_format::identifier(name);
+  if (identifier == name) return {};
+  return failure(
+      Code::invalid_argument,
+      "'{}' is no name in NNEF: needed letters, digits and '_', a letter or '_' first, and no word of the "
+      "language{}",
+      name, identifier.find_first_not_of('_') == std::string::npos ? "" : fmt::format("; '{}' is one", identifier));
+}
 
 Status rename(Graph& graph, const std::map<std::string, std::string>& all) {
   ir::Graph& g = graph.impl().graph;

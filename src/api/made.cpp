@@ -103,6 +103,7 @@ Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options,
       if (!built(Format::nnef)) break;
       NNEX_ASSIGN(out.nnef, to_nnef(*out.graph, {options.name, options.custom, options.nnef.keep_fragments}));
       out.notes.insert(out.notes.end(), out.nnef.changes.begin(), out.nnef.changes.end());
+      if (!out.nnef.renamed.empty()) out.notes.push_back(out.nnef.renamed);
       for (const std::string& what : out.nnef.conditions) out.notes.push_back("the same only where " + what);
       return out;
     }

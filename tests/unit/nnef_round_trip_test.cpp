@@ -216,5 +216,21 @@ TEST(NnefRoundTrip, LabelsAndConstantsStayWhatTheyAre) {
   EXPECT_EQ(w->graph, text);
 }
 
+TEST(NnefRoundTrip, PlacesInADocumentOf32BitIntegers) {
+  const std::string text =
+      "version 1.0;\nextension NNEX_32_bit_integers;\n\ngraph g(x) -> (y, k, p)\n{\n"
+      "    x = external(shape = [1, 1, 4]);\n"
+      "    k = argmax_reduce(x, axes = [2]);\n"
+      "    y, p = max_pool_with_index(x, size = [1, 1, 2], padding = [(0, 0), (0, 0), (0, 0)]);\n}\n";
+  ir::Graph graph = made(text);
+  ir::Graph again = graph;
+  auto w = to_nnef(graph, {});
+  ASSERT_TRUE(w.ok()) << w.error().text();
+  EXPECT_EQ(w->graph, text);
+  auto custom = to_nnef(again, {"", true});
+  ASSERT_TRUE(custom.ok()) << custom.error().text();
+  EXPECT_EQ(custom->graph, text);
+}
+
 }  // namespace
 }  // namespace nnex

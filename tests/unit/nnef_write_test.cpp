@@ -184,6 +184,17 @@ TEST(NnefWrite, NamesBecomeIdentifiers) {
   EXPECT_NE(w->graph.find("fragment_ = exp(in_0_0);"), std::string::npos) << w->graph;
 }
 
+TEST(NnefWrite, IdentifiersKeepTheirNames) {
+  auto w = written(
+      "graph g(a 'a.b': f32[2], b 'a_b': f32[2], c 'a:b': f32[2]) -> (y 'o.1', z 'o_1') "
+      "{ d = sub(a, b); y 'o.1' = add(d, c); z 'o_1' = neg(c); }");
+  ASSERT_TRUE(w.ok()) << w.error().text();
+  EXPECT_NE(w->graph.find("graph g(a_b_1, a_b, a_b_2) -> (o_1_1, o_1)"), std::string::npos) << w->graph;
+  EXPECT_EQ(w->renamed,
+            "names in NNEF are letters, digits and '_', each once: input 'a.b' is 'a_b_1', input 'a:b' is 'a_b_2', "
+            "output 'o.1' is 'o_1_1'");
+}
+
 TEST(NnefWrite, WhatNnefLacksIsNamed) {
   auto w = written(graph("x: f32[2]", "a = cum_prod(x, i64[](0)); b = cum_prod(a, i64[](0)); y = atan(b);"));
   ASSERT_FALSE(w.ok());

@@ -46,6 +46,16 @@ struct WriteNode {
   bool given(size_t i) const { return i < plain.in.size() && plain.in[i].valid(); }
 };
 
+/// A fragment without body as the document that was read has it: the interface to whoever implements the operation.
+struct OwnFragment {
+  std::vector<std::optional<ItemType>> tensors;  ///< Data-types of its first parameters; nothing: any.
+  std::set<std::string, std::less<>> attributes;
+  size_t results = 0;
+  std::string declared;  ///< "(x: tensor<scalar>, k: integer = 3) -> (y: tensor<scalar>)"
+};
+/// Those of a document by name, but for such with <?> or lists of tensors, whose calls do not tell the arguments apart.
+std::map<std::string, OwnFragment, std::less<>> own_fragments(std::string_view document);
+
 class Document {
  public:
   Document(const ir::Graph& graph, const WriteOptions& options);
@@ -89,6 +99,10 @@ class Document {
   Result<std::string> reals(ValueId v, std::string text);
   /// The document means the same only where the node's indices, which a run makes, are not negative.
   void count_from_start(const WriteNode& w);
+  /// Whether the document's own integers are what the value is cast to: places, where those have 32 bits.
+  bool gives_places(ValueId v) const;
+  /// Whether both have the same line.
+  bool is_shared(ValueId a, ValueId b) const;
   /// Writes a line for a named value.
   void define(ValueId v, const std::string& call);
 
@@ -97,6 +111,8 @@ class Document {
 
   Status check_types() const;
   void name_values();
+  void share_names();
+  void note_names();
   bool as_reals(const WriteNode& w) const;
   void note_whole(const WriteNode& w);
   bool is_proven(const WriteNode& w, const Intervals& known) const;
@@ -114,6 +130,7 @@ class Document {
   Status spelled_as(WriteNode& w, const Declaration& d, const ExportedNode& u);
   Result<std::string> arguments(WriteNode& w, const Declaration& d, const ExportedNode& u);
   Status custom(const Node& node);
+  const std::string* own_declaration(const Node& node, size_t inputs) const;
   std::string quant();
 
   const ir::Graph& graph_;
@@ -134,6 +151,7 @@ class Document {
   bool from_nnef_ = false;              ///< Constants are constants, variables variables.
   std::map<std::string, std::string, std::less<>> variable_labels_;  ///< By the value's name.
   std::map<uint32_t, std::string> written_labels_;                   ///< Of values that became variables.
+  std::map<std::string, OwnFragment, std::less<>> own_fragments_;
 };
 
 /// "a, b, c"

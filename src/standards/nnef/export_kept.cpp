@@ -45,8 +45,8 @@ Result<Written> kept_document(const ir::Graph& graph) {
   print.elements = 16;  // the data are the graph's own
   if (graph_text::print(*again, print) != graph_text::print(graph, print))
     return Error(Code::invalid_argument,
-                 "the graph is not what its document says any more (other shapes, or changed operations), so the "
-                 "fragments cannot be kept")
+                 "the graph is not what its document says any more (other shapes, changed operations, or it came "
+                 "through another standard), so the fragments cannot be kept")
         .helped_by(plain);
   Faults faults;
   out.graph = format_text(from.document, "graph.nnef", faults);

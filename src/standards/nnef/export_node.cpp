@@ -6,12 +6,15 @@
 #include <cmath>
 
 #include "base/failure.h"
+#include "base/faults.h"
 #include "base/joined.h"
 #include "graph/infer.h"
 #include "graph/text/lexer.h"
+#include "graph/text/rules.h"
 #include "standards/nnef/export_document.h"
 #include "standards/nnef/import_calls.h"
 #include "standards/nnef/import_row.h"
+#include "standards/nnef/types.h"
 
 namespace nnex::nnef_format {
 namespace {
@@ -267,12 +270,67 @@ Status Document::spelled_as(WriteNode& w, const Declaration& d, const ExportedNo
   return {};
 }
 
+std::map<std::string, OwnFragment, std::less<>> own_fragments(std::string_view source) {
+  std::map<std::string, OwnFragment, std::less<>> out;
+  if (source.empty()) return out;
+  graph_text::Arena memory;
+  graph_text::Document document;
+  Faults faults;  // what was read has none, and a part of it is enough
+  graph_text::Parser parser(source, "graph.nnef", {}, faults, memory, graph_text::TextKind::document);
+  if (parser.start()) (void)parser.head(document);
+  const auto listed = [](const graph_text::DeclaredType& t) { return has_tensor(t) && t.kind != TypeKind::tensor; };
+  for (const graph_text::FragmentText& f : document.fragments) {
+    if (f.has_body || f.generic) continue;
+    OwnFragment own;
+    std::vector<std::string> params, results;
+    bool plain = true;
+    for (const auto& p : f.params) {
+      plain &= !listed(p.type);
+      if (p.type.kind == TypeKind::tensor)
+        own.tensors.push_back(wanted_type(p.type));
+      else
+        own.attributes.emplace(p.name);
+      params.push_back(fmt::format("{}: {}", p.name, text(p.type)));
+      if (p.otherwise) params.back() += " = " + argument_text(literal(*p.otherwise, memory));
+    }
+    for (const auto& r : f.results) {
+      plain &= !listed(r.type);
+      results.push_back(fmt::format("{}: {}", r.name, text(r.type)));
+    }
+    own.results = results.size();
+    own.declared = fmt::format("({}) -> ({})", with_commas(params), with_commas(results));
+    if (plain) out.emplace(f.name, std::move(own));
+  }
+  return out;
+}
+
+std::string custom_fragments(std::string_view document) {
+  std::string out;
+  for (const auto& [name, own] : own_fragments(document)) out += fmt::format("fragment {}{};\n", name, own.declared);
+  return out.empty() ? out : "version 1.0;\nextension KHR_enable_fragment_definitions;\n" + out;
+}
+
+/// The declaration that the document had, where it is of such a call: its tensors, and no other attributes.
+const std::string* Document::own_declaration(const Node& n, size_t inputs) const {
+  const auto own = n.custom && n.custom->domain.empty() ? own_fragments_.find(n.custom->name) : own_fragments_.end();
+  if (own == own_fragments_.end() || own->second.tensors.size() != inputs || own->second.results != n.out.size())
+    return nullptr;
+  for (size_t i = 0; i < inputs; ++i)
+    if (const auto type = own->second.tensors[i]; type && type != item_type_of(graph_[n.in[i]].type.dtype))
+      return nullptr;
+  for (const auto& [key, value] : n.custom->attrs)
+    if (!own->second.attributes.count(key)) return nullptr;
+  return &own->second.declared;
+}
+
 /// A fragment without body for what the standard has no word for, and its call.
 Status Document::custom(const Node& n) {
   const std::string plain = identifier(n.custom ? n.custom->name : std::string(n.op->name));
   if (!n.custom && !options_.custom) return failure(Code::unsupported, "{}: no such operation", n.op->name);
   if (n.custom && !n.custom->domain.empty() && !options_.custom)
     return failure(Code::unsupported, "'{}' of domain '{}' is no operation of NNEF", n.custom->name, n.custom->domain);
+  if (n.custom && !from_nnef_ && !options_.custom)  // of a document it is a fragment's
+    return failure(Code::unsupported, "'{}' is no operation of NNEF", n.custom->name);
   if (!n.blocks.empty()) return failure(Code::unsupported, "{}: NNEF has no control flow", n.op->name);
   std::vector<std::string> params, args, outs, left, types_in, types_out;
   bool other_types = false;
@@ -343,7 +401,8 @@ Status Document::custom(const Node& n) {
     params.push_back(fmt::format("{}: string", kRowTypes));
     args.push_back(fmt::format("{} = '{} -> {}'", kRowTypes, joined(types_in, " "), joined(types_out, " ")));
   }
-  const std::string declared = fmt::format("({}) -> ({})", with_commas(params), with_commas(outs));
+  const std::string* own = own_declaration(n, inputs);
+  const std::string declared = own ? *own : fmt::format("({}) -> ({})", with_commas(params), with_commas(outs));
   auto& known = custom_names_[plain + declared];
   if (known.empty()) {
     const std::string base = n.custom ? plain : std::string(kRowPrefix) + plain;

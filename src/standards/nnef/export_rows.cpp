@@ -68,10 +68,11 @@ Status grown(Document&, WriteNode& w) {
   return {};
 }
 
-/// A whole exponent is a number like any other.
+/// A whole exponent of reals is a number like any other.
 Status pow(Document& to, WriteNode& w) {
   const Tensor* exponent = to.graph().constant_in(*w.node, 1);
-  if (exponent && exponent->shape().scalar() && is_int(exponent->dtype()) && computed(to, w)) {
+  const bool reals = is_real(to.graph()[w.plain.in[0]].type.dtype);
+  if (reals && exponent && exponent->shape().scalar() && is_int(exponent->dtype()) && computed(to, w)) {
     NNEX_ASSIGN(const std::string x, to.operand(w.plain.in[0], false));
     to.define(w.out[0], fmt::format("pow({}, {})", x, real_text(static_cast<double>(int_at(*exponent, 0)))));
     w.written = true;
@@ -265,6 +266,16 @@ bool is_limited(const ir::Graph& graph, ValueId v, DType type) {
 }
 
 Status cast(Document& to, WriteNode& w) {
+  if (to.is_shared(w.plain.in[0], w.out[0])) {
+    w.written = true;
+    return {};
+  }
+  if (to.gives_places(w.plain.in[0])) {
+    NNEX_ASSIGN(const std::string places, to.operand(w.plain.in[0], false));
+    to.define(w.out[0], fmt::format("copy({})", places));
+    w.written = true;
+    return {};
+  }
   const AttrValue value = w.get("to");
   const DType wanted = std::get<DType>(value), found = to.graph()[w.plain.in[0]].type.dtype;
   const auto type = item_type_of(wanted), from = item_type_of(found);

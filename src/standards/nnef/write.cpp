@@ -72,6 +72,18 @@ bool is_integer(const ValueDef& def, bool& wide) {
   return true;
 }
 
+/// Whether the value is int64 as the table's rows give places, and every user takes it as int32: what an operation of a
+/// document of 32-bit integers makes.
+bool is_places(const ir::Graph& graph, ValueId v) {
+  const Node* producer = graph.producer(v);
+  if (!producer || !producer->op || producer->op->name == "cast" || graph[v].type.dtype != DType::i64) return false;
+  const auto& uses = graph[v].uses;
+  return !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](const Use& u) {
+    const Node* user = u.node.valid() ? &graph[u.node] : nullptr;
+    return user && user->op && user->op->name == "cast" && graph[user->out[0]].type.dtype == DType::i32;
+  });
+}
+
 /// Whether the document says that its integers have 32 bits: some do, and none needs more.
 bool has_integers32(const ir::Graph& graph, const WriteOptions& options) {
   if (!options.integers32 && !(graph.provenance.nnef && graph.provenance.nnef->integers32)) return false;
@@ -81,7 +93,7 @@ bool has_integers32(const ir::Graph& graph, const WriteOptions& options) {
   for (NodeId id : graph.order())
     for (const auto* list : {&graph[id].in, &graph[id].out})
       for (ValueId v : *list)
-        if (v.valid()) any |= is_integer(graph[v], wide);
+        if (v.valid() && !is_places(graph, v)) any |= is_integer(graph[v], wide);
   return any && !wide;
 }
 
@@ -97,7 +109,9 @@ Document::Document(const ir::Graph& graph, const WriteOptions& options)
       options_(options),
       integers_(has_integers32(graph, options) ? DType::i32 : DType::i64),
       from_nnef_(graph.provenance.nnef.has_value()),
-      variable_labels_(graph.provenance.nnef.value_or(NnefProvenance()).labels) {}
+      variable_labels_(graph.provenance.nnef.value_or(NnefProvenance()).labels) {
+  if (from_nnef_) own_fragments_ = own_fragments(graph.provenance.nnef->document);
+}
 
 Ints Document::extents(ValueId v) const {
   if (const Tensor* t = graph_[v].constant.tensor()) return Ints(t->shape().begin(), t->shape().end());
@@ -125,18 +139,58 @@ std::string Document::label_for(const std::string& wanted) {
   return label;
 }
 
-/// Results and parameters have the first choice of names, as the user knows them.
+/// Results and parameters have the first choice of names, as the user knows them; among them, and among the others,
+/// what is called by an identifier keeps it.
 void Document::name_values() {
-  const auto name = [&](ValueId v) {
-    const std::string& given = graph_[v].name;
-    if (v.valid() && !given.empty() && !names_.count(v.n) && !graph_[v].is_constant())
-      names_[v.n] = unique(identifier(given));
-  };
-  for (ValueId v : graph_.inputs()) name(v);
-  for (ValueId v : graph_.outputs()) name(v);
+  std::vector<ValueId> ports(graph_.inputs().begin(), graph_.inputs().end()), inside;
+  ports.insert(ports.end(), graph_.outputs().begin(), graph_.outputs().end());
   for (NodeId id : graph_.order())
     for (ValueId v : graph_[id].out)
-      if (v.valid()) name(v);
+      if (v.valid()) inside.push_back(v);
+  for (const auto& values : {ports, inside})
+    for (const bool kept : {true, false})
+      for (ValueId v : values) {
+        const std::string& given = graph_[v].name;
+        if (!given.empty() && !names_.count(v.n) && !graph_[v].is_constant() && (identifier(given) == given) == kept)
+          names_[v.n] = unique(identifier(given));
+      }
+  share_names();
+}
+
+/// The places that an operation of a document of 32-bit integers gives are int64 here, and cast behind it: one name.
+void Document::share_names() {
+  for (NodeId id : graph_.order()) {
+    const Node& n = graph_[id];
+    if (!n.op || n.op->name != "cast" || !gives_places(n.in[0]) || names_.count(n.in[0].n)) continue;
+    auto known = names_.find(n.out[0].n);
+    if (known == names_.end()) known = names_.emplace(n.out[0].n, unique("")).first;
+    names_[n.in[0].n] = known->second;
+  }
+}
+
+bool Document::gives_places(ValueId v) const { return integers_ == DType::i32 && is_places(graph_, v); }
+
+bool Document::is_shared(ValueId a, ValueId b) const {
+  const auto x = names_.find(a.n), y = names_.find(b.n);
+  return x != names_.end() && y != names_.end() && x->second == y->second;
+}
+
+/// Ports whose names are no identifiers, or were taken.
+void Document::note_names() {
+  constexpr size_t kShown = 8;
+  std::vector<std::string> all;
+  const auto note = [&](const std::vector<ValueId>& ports, std::string_view what) {
+    for (size_t i = 0; i + graph_.states.size() < ports.size(); ++i)
+      if (const std::string& given = graph_[ports[i]].name; !given.empty() && names_.count(ports[i].n))
+        if (const std::string& now = names_[ports[i].n]; now != given)
+          all.push_back(fmt::format("{} '{}' is '{}'", what, given, now));
+  };
+  note(graph_.inputs(), "input");
+  note(graph_.outputs(), "output");
+  if (all.empty()) return;
+  out_.renamed = fmt::format("names in NNEF are letters, digits and '_', each once: {}{}",
+                             joined(std::span(all).first(std::min(all.size(), kShown)), ", "),
+                             all.size() > kShown ? fmt::format(" and {} more", all.size() - kShown) : "");
 }
 
 std::string Document::line(const std::string& hint, const std::string& call) {
@@ -310,7 +364,8 @@ void Document::note_whole(const WriteNode& w) {
   if (!any) return;
   if (!intervals_) intervals_.emplace(graph_, std::map<ValueId, Interval>());
   if (is_proven(w, *intervals_)) return;
-  whole_.push_back(fmt::format("{} '{}'", w.plain.op->name, graph_[w.out[0]].name));
+  const std::string& name = graph_[w.out[0]].name;
+  whole_.push_back(name.empty() ? std::string(w.plain.op->name) : fmt::format("{} '{}'", w.plain.op->name, name));
   if (!of_bytes_) {
     std::map<ValueId, Interval> bytes;
     for (const ValueId v : graph_.inputs())
@@ -444,6 +499,7 @@ Result<Written> Document::write(std::vector<Unwritable>& refused) {
                     joined(std::span(whole_).first(std::min(whole_.size(), kNamed)), ", "),
                     whole_.size() > kNamed ? fmt::format(" and {} more", whole_.size() - kNamed) : "", kWhole));
   note_types();
+  note_names();
   NNEX_ASSIGN(const std::vector<std::string> last, results());
   NNEX_TRY(updates());
   std::vector<std::string> first;

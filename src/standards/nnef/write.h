@@ -38,6 +38,7 @@ struct Written {
   bool has_whole_reals = false;      ///< One of them: whole numbers stay within those of float32;
   bool bytes_grow = false;           ///< those that are made of inputs of 8 bits may pass them too.
   std::vector<std::string> changes;  ///< What is another thing in the document, a sentence each.
+  std::string renamed;               ///< Which inputs and outputs have other names there; empty: none.
 };
 
 /// The tensor file of one of the document's variables. Errors: those of write_tensor_file.
@@ -52,6 +53,10 @@ Result<Written> write_document(const ir::Graph& graph, const WriteOptions& optio
 /// Errors: invalid_argument where the document does not say the same graph any more.
 Result<Written> kept_document(const ir::Graph& graph);
 
+/// Of a document with fragments what writers go by that need no more of it: its fragments without bodies; empty: it has
+/// none.
+std::string custom_fragments(std::string_view document);
+
 /// Reads a document that was written as its users will: its text with every rule, the shapes of its variables, its
 /// quantisation file. Error: unsupported, with what is wrong.
 Status check_written(const Written& model);
@@ -61,7 +66,8 @@ enum class Packing : uint8_t { folder, tar, tgz };
 Packing packing_of(const std::string& path);
 
 /// Writes the files of a model: the same bytes every time. An archive must not exist and a folder that exists be empty,
-/// or with `replace` the archive, or the folder's files of these names, are replaced; its others stay. Errors:
+/// or with `replace` the archive, or the folder's files of these names, are replaced; its others stay, but for a
+/// graph.quant, which is of the old model. Errors:
 /// invalid_argument (it exists), unreadable, unsupported (a tensor that no file can hold).
 Status save_model(const Written& model, const std::string& path, bool replace);
 

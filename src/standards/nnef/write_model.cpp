@@ -24,6 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kQuantisation = "graph.quant";
+
 /// A file of the model: its name, and its bytes in pieces.
 struct Part {
   std::string name;
@@ -40,7 +42,7 @@ struct Part {
 /// tensor's file is made when its turn comes.
 Status each_part(const Written& model, const std::function<Status(const Part&)>& each) {
   NNEX_TRY(each({"graph.nnef", {model.graph}}));
-  if (!model.quant.empty()) NNEX_TRY(each({"graph.quant", {model.quant}}));
+  if (!model.quant.empty()) NNEX_TRY(each({kQuantisation, {model.quant}}));
   std::vector<const std::pair<std::string, Tensor>*> sorted;
   for (const auto& v : model.variables) sorted.push_back(&v);
   std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return a->first < b->first; });
@@ -97,7 +99,13 @@ Status make_folders(const std::string& folder, const std::string& name) {
   return {};
 }
 
+/// What the model that was there said of its tensors goes first: it would be read as what the new one says.
 Status write_into(const Written& model, const std::string& folder) {
+  if (model.quant.empty()) {
+    std::error_code error;
+    fs::remove(folder + "/" + kQuantisation, error);
+    if (error) return failure(Code::unreadable, "cannot remove '{}/{}': {}", folder, kQuantisation, error.message());
+  }
   return each_part(model, [&](const Part& part) -> Status {
     NNEX_TRY(make_folders(folder, part.name));
     NNEX_ASSIGN(FileWriter writer, FileWriter::create(folder + "/" + part.name, Existing::replace_link));
@@ -144,7 +152,7 @@ Status save_model(const Written& model, const std::string& path, bool replace) {
 
 std::vector<std::string> file_names(const Written& model) {
   std::vector<std::string> names = {"graph.nnef"};
-  if (!model.quant.empty()) names.emplace_back("graph.quant");
+  if (!model.quant.empty()) names.emplace_back(kQuantisation);
   for (const auto& [label, content] : model.variables) names.push_back(tensor_file_name(label));
   return names;
 }
