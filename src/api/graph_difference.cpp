@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
 #include <unordered_map>
 
+#include "base/content_hash.h"
 #include "nnex/edit.h"
 #include "nnex/elements.h"
 
@@ -14,18 +18,53 @@ namespace {
 /// A node of one of the networks.
 struct Standing {
   NodeInfo info;
-  std::string tensor;  ///< Its first output's name; empty: it has none.
+  std::string tensor;              ///< Its first output's name; empty: it has none.
+  std::vector<std::string> reads;  ///< What its inputs are: names, types of constants, and how the rest is made.
+
+  /// What it is known by where it has no name.
+  std::string made() const {
+    std::string out = info.domain + ":" + info.op;
+    for (const std::string& r : reads) out += " " + r;
+    return out;
+  }
+};
+
+/// How values that nobody named are made, down to what has a name.
+class Makings {
+ public:
+  explicit Makings(const Graph& g) : g_(g) {}
+
+  std::string of(ValueId v) const {
+    if (!v.valid()) return "-";
+    const auto value = g_.value(v);
+    if (!value->name.empty()) return "'" + value->name + "'";
+    if (const Tensor* t = value->constant.tensor()) return Value(*t).text();
+    const auto known = known_.find(v.n);
+    return known == known_.end() ? "?" : known->second;
+  }
+  void add(const Standing& s) {
+    const std::string made = content_hash(s.made()).text();
+    for (size_t i = 0; i < s.info.outputs.size(); ++i)
+      if (const ValueId v = s.info.outputs[i]; v.valid()) known_.emplace(v.n, fmt::format("({} {})", made, i));
+  }
+
+ private:
+  const Graph& g_;
+  std::unordered_map<uint32_t, std::string> known_;
 };
 
 std::vector<Standing> nodes_of(const Graph& g) {
   std::vector<Standing> out;
+  Makings makings(g);
   for (NodeId id : g.nodes()) {
     auto info = g.node(id);
     if (!info.ok()) continue;
     std::string tensor;
     for (ValueId v : info->outputs)
       if (tensor.empty() && v.valid()) tensor = g.value(v)->name;
-    out.push_back({std::move(*info), std::move(tensor)});
+    out.push_back({std::move(*info), std::move(tensor), {}});
+    for (ValueId v : out.back().info.inputs) out.back().reads.push_back(makings.of(v));
+    makings.add(out.back());
   }
   return out;
 }
@@ -52,7 +91,9 @@ class NetworkDifference {
   void node(const Standing& a, const Standing& b);
   void attributes(const Standing& a, const Standing& b);
   void input(const Standing& a, const Standing& b, size_t i);
-  void changed(const Standing& s, std::string what) { out_.changed.push_back({s.tensor, std::move(what)}); }
+  void changed(const Standing& s, std::string what) {
+    out_.changed.push_back({s.tensor.empty() ? shown(s) : s.tensor, std::move(what)});
+  }
 
   const Graph &a_, &b_;
   GraphDifference out_;
@@ -88,19 +129,31 @@ void NetworkDifference::ports(const std::vector<ValueId>& a, const std::vector<V
 void NetworkDifference::nodes() {
   const auto in_a = nodes_of(a_), in_b = nodes_of(b_);
   std::unordered_map<std::string, const Standing*> by_tensor;
+  std::unordered_map<std::string, std::deque<const Standing*>> by_making;
   for (const Standing& s : in_b)
-    if (!s.tensor.empty()) by_tensor[s.tensor] = &s;
+    if (s.tensor.empty())
+      by_making[s.made()].push_back(&s);
+    else
+      by_tensor[s.tensor] = &s;
+  std::set<const Standing*> paired;
   for (const Standing& s : in_a) {
-    const auto it = s.tensor.empty() ? by_tensor.end() : by_tensor.find(s.tensor);
-    if (it == by_tensor.end()) {
+    const Standing* other = nullptr;
+    if (s.tensor.empty()) {
+      auto& alike = by_making[s.made()];
+      if (!alike.empty()) other = alike.front(), alike.pop_front();
+    } else if (const auto it = by_tensor.find(s.tensor); it != by_tensor.end()) {
+      other = it->second;
+      by_tensor.erase(it);
+    }
+    if (!other) {
       out_.only_a.push_back(shown(s));
       continue;
     }
-    node(s, *it->second);
-    by_tensor.erase(it);
+    paired.insert(other);
+    node(s, *other);
   }
   for (const Standing& s : in_b)
-    if (s.tensor.empty() || by_tensor.count(s.tensor)) out_.only_b.push_back(shown(s));
+    if (!paired.count(&s)) out_.only_b.push_back(shown(s));
 }
 
 void NetworkDifference::node(const Standing& a, const Standing& b) {
@@ -135,6 +188,8 @@ void NetworkDifference::input(const Standing& a, const Standing& b, size_t i) {
   if (!t && !u) {
     if (value_a->name != value_b->name)
       changed(a, fmt::format("input {}: '{}' -> '{}'", i, value_a->name, value_b->name));
+    else if (a.reads[i] != b.reads[i])
+      changed(a, fmt::format("input {}: it is made in another way", i));
     return;
   }
   const auto described = [&](const Tensor* c, const std::string& name) {
