@@ -16,6 +16,7 @@
 #include "base/choice.h"
 #include "base/failure.h"
 #include "base/guarded.h"
+#include "base/joined.h"
 #include "base/mapped_file.h"
 #include "base/try.h"
 #include "base/unfinished.h"
@@ -353,12 +354,14 @@ Result<Proof> proven_copy(const OnnxFile& source, const std::string& written, co
   return proof;
 }
 
-/// Whether an operator of the model is neither here nor among the host's.
-Result<bool> lacks_operators(const Recognised& model, const LoadOptions& load) {
+/// Operators of the model that are neither here nor among the host's: "a (...), b (...)"; empty: none.
+Result<std::string> lacking_operators(const Recognised& model, const LoadOptions& load) {
   NNEX_ASSIGN(ir::Graph graph, graph_of(model, load));
   NNEX_TRY(passes::inline_functions(graph));
   resolve_custom(graph, load.custom_operators);
-  return !missing_operators(graph).empty();
+  std::vector<std::string> names;
+  for (const Missing& m : missing_operators(graph)) names.push_back(m.text());
+  return joined(names, ", ");
 }
 
 /// The proof of a text that nobody can run here: it is read as the network of the source, and printed as itself.
@@ -386,8 +389,8 @@ Result<Proof> run_made(const Made& made, const ModelSource& source, const std::s
   NNEX_TRY(write(made, written.string(), options.save));
   if (made.copy_of && made.is_text && built(Format::onnx)) {
     NNEX_ASSIGN(const Recognised model, recognise(source));
-    NNEX_ASSIGN(const bool lacks, lacks_operators(model, options.load));
-    if (lacks) return proven_text(source, written.string(), options);
+    NNEX_ASSIGN(const std::string lacking, lacking_operators(model, options.load));
+    if (!lacking.empty()) return proven_text(source, written.string(), options);
   } else if (made.copy_of && built(Format::onnx)) {
     return proven_copy(*made.copy_of, written.string(), options);
   }
@@ -401,7 +404,14 @@ Result<Proof> run_made(const Made& made, const ModelSource& source, const std::s
   load.portable = options.load.portable;
   load.custom_operators = options.load.custom_operators, load.cvm = options.load.cvm;
   const Undefined undefined{made.nnef.counts_from_start, made.nnef.bytes_grow};
-  return prove(source, options.load, written.string(), load, *options.proof, undefined);
+  auto proof = prove(source, options.load, written.string(), load, *options.proof, undefined);
+  if (proof.ok() || proof.error().code() != Code::unsupported) return proof;
+  NNEX_ASSIGN(const Recognised model, recognise(source));
+  NNEX_ASSIGN(const std::string lacking, lacking_operators(model, options.load));
+  if (lacking.empty()) return proof;
+  Proof unproven;
+  unproven.unproven = fmt::format("nobody here can run {}", lacking);
+  return unproven;
 }
 
 /// A run that disproves what was made: a mistake of ours, unless numbers are others in the standard, which may be why.
