@@ -74,8 +74,7 @@ Status PrecisionInference::node(NodeId id) {
     if (!node.out[o].valid()) continue;
     const int64_t bits = call.result(o);
     if (bits < 1 || bits > 32)
-      return failed(
-          failure(Code::invalid_model, "{}: output {} needs {} bits; needed 1 to 32", node.op->name, o, bits));
+      return failed(failure(Code::invalid_model, "{}: output {} has {} bits; needed 1 to 32", node.op->name, o, bits));
     bind(node.out[o], bits);
   }
   return {};

@@ -85,7 +85,7 @@ namespace {
 
 LowerRule find_rule(std::string_view row) {
   for (const auto list : {lower_recurrent(), lower_products(), lower_attention(), lower_classes(), lower_codes(),
-                          lower_moves(), lower_numbers()})
+                          lower_moves(), lower_numbers(), lower_integers()})
     for (const LowerRow& r : list)
       if (r.row == row) return r.rule;
   return nullptr;
@@ -104,7 +104,7 @@ Result<bool> lower(ir::Graph& graph, NodeId id, std::string& reason) {
   if (!rule || !std::all_of(graph[id].out.begin(), graph[id].out.end(), known)) return false;
   Lowering l(graph, id);
   if (const Status s = rule(l); !s.ok()) {
-    reason += "; " + s.error().message();
+    if (!s.error().message().empty()) reason += "; " + s.error().message();
     return false;
   }
   graph.erase(id);

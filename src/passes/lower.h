@@ -69,8 +69,8 @@ class Lowering {
   NodeId id_;
 };
 
-/// Gives every output that somebody reads. Errors: unsupported, saying what was found and needed; then nothing is
-/// given.
+/// Gives every output that somebody reads. Errors: unsupported, saying what was found and needed, or nothing where the
+/// node needs no other words; then nothing is given.
 using LowerRule = Status (*)(Lowering& l);
 struct LowerRow {
   std::string_view row;
@@ -83,6 +83,7 @@ std::span<const LowerRow> lower_classes();
 std::span<const LowerRow> lower_codes();
 std::span<const LowerRow> lower_moves();
 std::span<const LowerRow> lower_numbers();
+std::span<const LowerRow> lower_integers();
 
 /// One node that a standard refused becomes simpler rows in its place, by its row's body or, where the extents of its
 /// results are known, by a rule; types are left to inference. False: the node stays; where a rule does not fit it,

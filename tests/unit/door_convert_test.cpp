@@ -84,7 +84,8 @@ TEST(Door, WholeNumbersFromWebnnToCvm) {
   convert_and_read(*program, Format::cvm, {1, 0, 3, 0, 5, 0});
   auto back = load_graph(ModelSource::memory(cvm_files()));
   ASSERT_TRUE(back.ok());
-  expect_error(to_bytes(*back, Format::webnn), Code::unsupported, "cvm_clip");  // which WebNN has no words for
+  auto again = to_bytes(*back, Format::webnn);
+  EXPECT_TRUE(again.ok()) << again.error().text();
 }
 
 TEST(Door, ConvertingIntoMemoryGivesTheFilesOfAPath) {

@@ -69,10 +69,10 @@ class NetworkWriter {
 
   Result<Written> finish(const std::string& name) {
     Written out;
-    std::set<std::string> none, in_inputs, in_outputs;
+    std::set<std::string> none;
     out.name = identifier(name, "net", none);
-    for (const ValueId v : graph_.inputs()) out.inputs.push_back(member(v, "input", in_inputs));
-    for (const ValueId v : graph_.outputs()) out.outputs.push_back(member(v, "output", in_outputs));
+    out.inputs = members(graph_.inputs(), "input");
+    out.outputs = members(graph_.outputs(), "output");
     place_ports();
     NNEX_TRY(place_values(out));
     out.weights = parts_.weights();
@@ -231,10 +231,20 @@ class NetworkWriter {
 
   // ---- Memory
 
-  Member member(ValueId v, std::string_view otherwise, std::set<std::string>& taken) const {
-    const std::string& label = graph_[v].name;
-    const Tensor* t = graph_[v].constant.tensor();
-    return {identifier(label, otherwise, taken), label, t ? t->dtype() : graph_[v].type.dtype, extents(v)};
+  /// What is called by a name of C keeps it; the others get names that are free.
+  std::vector<Member> members(const std::vector<ValueId>& ports, std::string_view otherwise) const {
+    std::vector<Member> out;
+    for (const ValueId v : ports) {
+      const Tensor* t = graph_[v].constant.tensor();
+      out.push_back({{}, graph_[v].name, t ? t->dtype() : graph_[v].type.dtype, extents(v)});
+    }
+    std::set<std::string> taken;
+    for (const bool kept : {true, false})
+      for (Member& m : out) {
+        std::set<std::string> none;
+        if ((identifier(m.label, otherwise, none) == m.label) == kept) m.name = identifier(m.label, otherwise, taken);
+      }
+    return out;
   }
 
   /// Inputs are where the caller has them; a result is made where the caller wants it, but for those that another

@@ -10,8 +10,7 @@ namespace {
 
 /// The function that makes a place of an index, or -1.
 std::string place_function(StepWriter& w, bool from_end, Outside outside) {
-  if (outside == Outside::clamp && from_end) return w.need("place_clamped");
-  if (outside == Outside::clamp) return {};
+  if (outside == Outside::clamp) return w.need(from_end ? "place_clamped" : "place_clamped_from_start");
   return w.need(from_end ? "place" : "place_from_start");
 }
 
@@ -34,7 +33,6 @@ void write_gather(StepWriter& w) {
   const int64_t axis = from_front(a.axis, x.rank()), n = x[axis];
   const int64_t outer = count_between(x, 0, axis), inner = count_between(x, axis + 1, x.rank());
   const std::string place = place_function(w, a.from_end, a.outside);
-  if (place.empty()) return w.refuse("gather: indices before the first are clamped");
   const std::string in = w.in(), at = w.in(1), out = w.out(), type(c_type(w.x_type()));
   Text& b = w.body();
   b.open("for (long i = 0; i < {}; ++i)", index.count());
@@ -52,7 +50,6 @@ void write_gather_elements(StepWriter& w) {
   const auto& a = w.attr<GatherAttrs>();
   const int64_t axis = from_front(a.axis, x.rank());
   const std::string place = place_function(w, a.from_end, a.outside);
-  if (place.empty()) return w.refuse("gather_elements: indices before the first are clamped");
   Ints steps = row_major_strides(x);
   const int64_t step = steps[static_cast<size_t>(axis)];
   steps[static_cast<size_t>(axis)] = 0;
@@ -81,7 +78,6 @@ void write_gather_nd(StepWriter& w) {
   const int64_t inner = count_between(x, batch + taken, x.rank()), step = count_between(x, batch, x.rank());
   const int64_t batches = count_between(index, 0, batch), each = count_between(index, batch, index.rank() - 1);
   const std::string place = place_function(w, a.from_end, a.outside);
-  if (place.empty()) return w.refuse("gather_nd: indices before the first are clamped");
   const std::string in = w.in(), at = w.in(1), out = w.out(), type(c_type(w.x_type()));
   Text& b = w.body();
   b.open("for (long i = 0; i < {}; ++i)", batches * each);
@@ -112,7 +108,6 @@ void write_scatter_elements(StepWriter& w) {
   const auto& a = w.attr<ScatterElementsAttrs>();
   const int64_t axis = from_front(a.axis, x.rank());
   const std::string place = place_function(w, a.from_end, a.outside);
-  if (place.empty()) return w.refuse("scatter_elements: indices before the first are clamped");
   if (a.reduction != Collision::none && !(a.reduction == Collision::add && is_float(w.x_type())))
     return w.refuse("scatter_elements: elements that meet otherwise than by a sum of floats");
   Ints steps = row_major_strides(x);

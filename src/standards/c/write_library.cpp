@@ -130,6 +130,11 @@ static inline long place_clamped(int64_t index, long n) {
   return index < 0 ? 0 : index < n ? (long)index : n - 1;
 }
 )"},
+    {"place_clamped_from_start", R"(
+static inline long place_clamped_from_start(int64_t index, long n) {
+  return index < 0 ? 0 : index < n ? (long)index : n - 1;
+}
+)"},
     {"replicate", R"(
 static inline long replicate(long i, long n) {
   return i < 0 ? 0 : i < n ? i : n - 1;

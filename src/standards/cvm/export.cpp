@@ -127,13 +127,28 @@ Status reduction(NodeExport& n) {
 
 // ---- Windows
 
+/// Padding of the spatial axes of a convolution, automatic or not, in numbers.
+Result<Pairs> padding_of(const NodeExport& n, const ConvAttrs& a) {
+  const Shape x = n.shape_in(0), w = n.shape_in(1);
+  Pairs out;
+  for (size_t i = 0; i < 2; ++i) {
+    const auto axis = static_cast<int64_t>(i) + 2;
+    const auto given = i < a.padding.size() ? a.padding[i] : std::pair<int64_t, int64_t>{};
+    NNEX_ASSIGN(const AxisWindow window,
+                window_of(x[axis], w[axis], entry(a.stride, i, 1), entry(a.dilation, i, 1), given, a.auto_pad, false));
+    out.emplace_back(window.before, window.after);
+  }
+  return out;
+}
+
 Status conv(NodeExport& n) {
   const auto& a = n.attr<ConvAttrs>();
   const Shape w = n.shape_in(1);
   if (w.rank() != 4) return n.unsupported("convolution over {} axes", w.rank() - 2);
-  if (a.auto_pad != AutoPad::off || a.border != ConvBorder::constant || a.channels_last)
-    return n.unsupported("convolution with automatic padding, another border, or channels last");
-  NNEX_ASSIGN(const Ints padding, both_sides(n, a.padding, 0));
+  if (a.border != ConvBorder::constant || a.channels_last)
+    return n.unsupported("convolution with another border, or channels last");
+  NNEX_ASSIGN(const Pairs pads, padding_of(n, a));
+  NNEX_ASSIGN(const Ints padding, both_sides(n, pads, 0));
   n.set("channels", w[0]);
   n.set("kernel_size", Ints{w[2], w[3]});
   n.set("strides", two_of(a.stride, 0));
@@ -158,11 +173,16 @@ Status max_pool(NodeExport& n) {
   if (a.size.size() != 4 || a.size[0] != 1 || a.size[1] != 1 || entry(a.stride, 0, 1) != 1 ||
       entry(a.stride, 1, 1) != 1)
     return n.unsupported("window over other axes than the last two of four");
-  if (a.auto_pad != AutoPad::off || a.channels_last || n.node.out.size() > 1 ||
+  NNEX_ASSIGN(const std::vector<AxisWindow> windows, windows_over(a, n.shape_in(0)));
+  Pairs pads;
+  for (const AxisWindow& w : windows) pads.emplace_back(w.before, w.after);
+  const bool none =
+      std::all_of(pads.begin(), pads.end(), [](const auto& p) { return p == std::pair(int64_t{0}, int64_t{0}); });
+  if (a.channels_last || n.node.out.size() > 1 ||
       std::any_of(a.dilation.begin(), a.dilation.end(), [](int64_t d) { return d != 1; }) ||
-      (a.border != PoolBorder::ignore && !a.padding.empty()))
-    return n.unsupported("pool with automatic padding, dilation, a border, indices, or channels last");
-  NNEX_ASSIGN(const Ints padding, both_sides(n, a.padding, 2));
+      (a.border != PoolBorder::ignore && !none))
+    return n.unsupported("pool with dilation, a border, indices, or channels last");
+  NNEX_ASSIGN(const Ints padding, both_sides(n, a.auto_pad == AutoPad::off ? a.padding : pads, 2));
   n.set("pool_size", two_of(a.size, 2));
   n.set("strides", two_of(a.stride, 2));
   n.set("padding", padding);
@@ -330,6 +350,10 @@ const struct Row {
 };
 
 }  // namespace
+
+bool has_spelling(std::string_view row) {
+  return std::any_of(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.name == row; });
+}
 
 Status export_spelling(NodeExport& n) {
   for (const Row& r : kRows) {

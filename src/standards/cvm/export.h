@@ -41,6 +41,8 @@ struct NodeExport {
   }
 };
 
+/// Whether nodes of the row can be said at all.
+bool has_spelling(std::string_view row);
 /// Fills op, attrs and inputs. Errors: unsupported.
 Status export_spelling(NodeExport& n);
 

@@ -15,6 +15,7 @@
 #include "standards/cvm/export.h"
 #include "standards/cvm/import.h"
 #include "standards/cvm/read_params.h"
+#include "standards/unwritable.h"
 #include "tensor/convert.h"
 
 namespace nnex::cvm_format {
@@ -26,6 +27,8 @@ class Exporter {
 
   Result<ModelFiles> run() {
     NNEX_TRY(check_graph());
+    for (NodeId id : graph_.order()) refuse_unknown(id);
+    if (!refused_.empty()) return cannot_say("CVM", graph_, refused_);
     Faults faults;
     bits_ = infer_precision(graph_, {}, faults);
     if (!faults.none()) return unbounded(std::move(faults).first());
@@ -39,7 +42,13 @@ class Exporter {
     find_operands();
     NNEX_TRY(input());
     for (NodeId id : graph_.order())
-      if (Status s = node(id); !s.ok()) return std::move(s).error().at(graph_.place_of(id));
+      if (Status s = node(id); !s.ok()) {
+        if (s.error().code() != Code::unsupported) return std::move(s).error().at(graph_.place_of(id));
+        refused_.push_back({id, s.error().message()});
+        for (ValueId v : graph_[id].out)
+          if (v.valid()) entries_[v.n] = {};  // nothing is written
+      }
+    if (!refused_.empty()) return cannot_say("CVM", graph_, refused_);
     for (ValueId v : graph_.outputs()) {
       NNEX_ASSIGN(const Entry head, entry(v));
       symbol_.heads.push_back(head);
@@ -50,8 +59,23 @@ class Exporter {
   }
 
  private:
-  /// The fault of bits that nobody has promised, with what would promise them.
-  Error unbounded(Error fault) const {
+  /// What CVM lacks whatever the numbers are: the operator, or values of another type.
+  void refuse_unknown(NodeId id) {
+    const Node& node = graph_[id];
+    const ValueId y = first_output(node);
+    if (!y.valid() || !(stored(y) == y)) return;  // nobody reads it, or a filter
+    if (!has_spelling(node.op->name))
+      return refused_.push_back({id, fmt::format("{}: CVM has no such operator", node.op->name)});
+    for (ValueId v : node.out)
+      if (v.valid() && (graph_[v].type.dtype != DType::i32 || !concrete(graph_[v].type)))
+        return refused_.push_back({id, fmt::format("{}: its result is {}; CVM has i32 of known extents", node.op->name,
+                                                   concrete(graph_[v].type) ? std::string(name(graph_[v].type.dtype))
+                                                                            : graph_[v].type.text())});
+  }
+
+  /// The fault of bits that nobody has promised, with what would promise them. The model is sound, but no CVM's.
+  Error unbounded(const Error& found) const {
+    Error fault = Error(Code::unsupported, found.message()).at(found.where()).helped_by(found.remedies());
     const ValueId data = graph_.inputs()[0];
     for (const Use& u : graph_[data].uses)
       if (u.node.valid() && (graph_[u.node].op->name == "cvm_clip" || graph_[u.node].op->name == "clamp")) return fault;
@@ -63,11 +87,7 @@ class Exporter {
   Status check_graph() const {
     if (graph_.inputs().size() != 1 || !graph_.states.empty())
       return failure(Code::unsupported, "a CVM model has one input; the graph has {}", graph_.inputs().size());
-    for (NodeId id : graph_.order())
-      for (ValueId v : graph_[id].out)
-        if (v.valid() && (graph_[v].type.dtype != DType::i32 || !concrete(graph_[v].type)))
-          return failure(Code::unsupported, "a value is {}; CVM has i32 of known extents", graph_[v].type.text())
-              .at(graph_.place_of(id));
+    NNEX_TRY(needs_numbers("CVM", graph_));
     const Type& data = graph_[graph_.inputs()[0]].type;
     if (data.dtype != DType::i32 || !concrete(data))
       return failure(Code::unsupported, "the input is {}; CVM has i32 of known extents{}", data.text(),
@@ -308,11 +328,12 @@ class Exporter {
   Ints first_, precision_;  ///< First entry of each node; bits of each entry.
   std::vector<Param> params_;
   std::map<uint32_t, Entry> entries_;  ///< By ValueId.
-  std::set<std::string> names_;        ///< Of variables.
-  std::set<size_t> nameless_;          ///< Nodes of values without a name of the author's.
-  DeclaredBits declared_, widths_;     ///< Of the model's own file.
-  std::set<uint32_t> operands_;        ///< Constants that become variables.
-  std::set<std::string> read_;         ///< Names of constants that somebody reads.
+  std::vector<Unwritable> refused_;
+  std::set<std::string> names_;     ///< Of variables.
+  std::set<size_t> nameless_;       ///< Nodes of values without a name of the author's.
+  DeclaredBits declared_, widths_;  ///< Of the model's own file.
+  std::set<uint32_t> operands_;     ///< Constants that become variables.
+  std::set<std::string> read_;      ///< Names of constants that somebody reads.
   uint32_t next_constant_ = 0;
 };
 
