@@ -114,9 +114,35 @@ Ref bias_of(RowNode& w, int64_t channels) {
   return w.to.call("expand", {{"input", w.to.reshaped(b, {1})}, {"newShape", AttrValue(Ints{channels})}});
 }
 
+/// x with these elements around it, as the border has them.
+Ref padded(RowNode& w, Ref x, const Ints& before, const Ints& after, PoolBorder border) {
+  if (all(before, 0) && all(after, 0)) return x;
+  std::vector<Named> args = {
+      {"input", x}, {"beginningPadding", AttrValue(before)}, {"endingPadding", AttrValue(after)}};
+  if (border == PoolBorder::replicate) args.emplace_back("mode", AttrValue(std::string("edge")));
+  if (border == PoolBorder::reflect) args.emplace_back("mode", AttrValue(std::string("reflection")));
+  return w.to.call("pad", std::move(args));
+}
+
+/// Input 0 with what lies beyond a border other than zeros, which WebNN's windows do not put there. False: no `pad`
+/// puts it either.
+bool with_own_border(RowNode& w, ConvBorder border, std::vector<AxisWindow>& windows, Ints& x, Ref& input) {
+  Ints before(2, 0), after(2, 0);
+  for (AxisWindow& v : windows) {
+    if (v.before < 0 || v.after < 0) return false;
+    before.push_back(v.before), after.push_back(v.after);
+    x[before.size() - 1] += v.before + v.after;
+    v.before = v.after = 0;
+  }
+  if (border == ConvBorder::reflect_even) return false;
+  input = padded(w, input, before, after, border == ConvBorder::reflect ? PoolBorder::reflect : PoolBorder::replicate);
+  return true;
+}
+
 void conv(RowNode& w) {
   const auto& a = w.attr<ConvAttrs>();
-  const Ints x = w.x(), f = w.x(1);
+  Ints x = w.x();
+  const Ints f = w.x(1);
   if (x.size() != 3 && x.size() != 4)
     return w.refuse(fmt::format("conv: {} spatial axes; WebNN has two", x.size() - std::min<size_t>(2, x.size())));
   std::vector<AxisWindow> windows;
@@ -127,10 +153,13 @@ void conv(RowNode& w) {
     if (!window.ok()) return w.refuse("conv: " + window.error().message());
     windows.push_back(*window);
   }
+  if (a.channels_last) return w.refuse("conv: channels must come before the spatial axes");
+  Ref input = w.in(0);
+  if (a.border != ConvBorder::constant && !all(WindowOptions(windows).padding, 0) &&
+      !with_own_border(w, a.border, windows, x, input))
+    return w.refuse("conv: WebNN pads with zeros, edges or reflections");
   const WindowOptions options(windows);
-  if (a.channels_last || (a.border != ConvBorder::constant && !all(options.padding, 0)))
-    return w.refuse("conv: WebNN pads with zeros");
-  std::vector<Named> args = {{"input", w.to.reshaped(w.in(0), two_axes(x))},
+  std::vector<Named> args = {{"input", w.to.reshaped(input, two_axes(x))},
                              {"filter", w.to.reshaped(w.in(1), two_axes(f))},
                              {"groups", AttrValue(a.groups)},
                              {"bias", bias_of(w, f[0])}};
@@ -165,16 +194,6 @@ void deconv(RowNode& w) {
 }
 
 // ---- Pools
-
-/// x with these elements around it, as the border has them.
-Ref padded(RowNode& w, Ref x, const Ints& before, const Ints& after, PoolBorder border) {
-  if (all(before, 0) && all(after, 0)) return x;
-  std::vector<Named> args = {
-      {"input", x}, {"beginningPadding", AttrValue(before)}, {"endingPadding", AttrValue(after)}};
-  if (border == PoolBorder::replicate) args.emplace_back("mode", AttrValue(std::string("edge")));
-  if (border == PoolBorder::reflect) args.emplace_back("mode", AttrValue(std::string("reflection")));
-  return w.to.call("pad", std::move(args));
-}
 
 /// Input 0 with what WebNN's windows do not pad: padding of batch and channels is put there, what negative padding
 /// crops is taken away; `windows` and `x`, its extents, are those that are left. False: nothing lies there to be put.
