@@ -118,10 +118,28 @@ Category category_of(const Node& node) {
   return Category::other;
 }
 
+namespace {
+
+/// Whether a reader put the node before the one that is the author's: what reads it stands at the same place, and has a
+/// name where this has none.
+bool is_auxiliary(const ir::Graph& graph, NodeId id) {
+  const auto named = [&](const Node& n) {
+    return std::any_of(n.out.begin(), n.out.end(), [&](ValueId v) { return v.valid() && !graph[v].name.empty(); });
+  };
+  if (named(graph[id])) return false;
+  for (ValueId v : graph[id].out)
+    for (const Use& use : v.valid() ? graph[v].uses : std::vector<Use>())
+      if (use.node.valid() && graph.place_of(use.node) == graph.place_of(id) && named(graph[use.node])) return true;
+  return false;
+}
+
+}  // namespace
+
 NodeName name_of(const ir::Graph& graph, NodeId id) {
   const Node& node = graph[id];
   NodeName out;
   out.title = node.custom ? node.custom->name : std::string(node.op->name);
+  if (is_auxiliary(graph, id)) return out;
   const std::string& place = graph.place_of(id);
   // "... 'name' (Operator)", as every reader says it.
   const size_t open = place.rfind(" ("), quote = open == std::string::npos ? open : place.find('\'');
