@@ -254,7 +254,9 @@ void print_list(std::string_view what, const std::vector<std::string>& list) {
 
 void print_first(const CompareReport& r) {
   if (!r.first) {
-    if (r.searched && !r.same)
+    const bool differs =
+        std::any_of(r.outputs.begin(), r.outputs.end(), [](const ComparedTensor& t) { return !t.difference.same(); });
+    if (r.searched && differs)
       say("node by node no tensor that corresponds differs ({} compared): the difference comes with fusing and "
           "folding; --no-optimize runs both without\n",
           r.layers.size());

@@ -27,6 +27,7 @@ const std::map<std::string, Format> kFormats = {{"onnx", Format::onnx},   {"onnx
                                                 {"webnn", Format::webnn}, {"c", Format::c}};
 
 void print(const ConvertArguments& o, const SaveReport& written) {
+  std::error_code none;
   for (const std::string& n : written.notes) say("{}: note: {}\n", o.model.path, own_lines(n));
   switch (written.format) {
     case Format::onnx:
@@ -34,7 +35,8 @@ void print(const ConvertArguments& o, const SaveReport& written) {
           written.external_file.empty() ? "" : ", data in " + written.external_file);
       break;
     case Format::nnef:
-      say("{}: {} variables, {} bytes of them\n", o.out, written.variables, written.variable_bytes);
+      say("{}: {}{} variables, {} bytes of them\n", o.out,
+          std::filesystem::is_directory(o.out, none) ? "a folder, " : "", written.variables, written.variable_bytes);
       break;
     case Format::webnn:
       say("{}: {} operations, {} operands\n", o.out, written.operations, written.operands);
@@ -77,6 +79,21 @@ Result<OutputFile> output_of(const ConvertArguments& o) {
   return OutputFile::open(o.out, o.to == "nnef" ? "model.tar" : "model." + o.to);
 }
 
+/// What is asked of one standard is refused where another is written.
+Status check_options_of(const ConvertArguments& o) {
+  if (o.out == "-" && o.to.empty()) return {};  // said where the output is opened
+  Format format = Format::onnx;
+  if (!o.to.empty()) {
+    format = kFormats.at(o.to);
+  } else {
+    NNEX_ASSIGN(format, format_of_path(o.out));
+  }
+  if (o.keep_fragments && format != Format::nnef)
+    return Error(Code::invalid_argument,
+                 fmt::format("--keep-fragments: it is of NNEF; '{}' is written as {}", o.out, name(format)));
+  return o.onnx.check(o.out, format);
+}
+
 Result<ConvertOptions> options_of(const ConvertArguments& o, const RunOptions& run) {
   ConvertOptions options;
   NNEX_ASSIGN(options.load, o.model.options());
@@ -85,6 +102,7 @@ Result<ConvertOptions> options_of(const ConvertArguments& o, const RunOptions& r
   options.save.custom = o.custom;
   options.save.overwrite = o.writing.force ? Overwrite::replace : Overwrite::refuse;
   o.onnx.put(options.save.onnx);
+  NNEX_TRY(check_options_of(o));
   options.save.onnx.text = o.to == "onnxtxt";
   options.save.nnef.keep_fragments = o.keep_fragments;
   if (!o.no_verify) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <optional>
 
 #include "cli.h"
@@ -48,6 +49,16 @@ size_t count_nodes(const Graph& g, const std::vector<NodeId>& nodes) {
   return count;
 }
 
+/// By the name's ending. A folder is of CVM where the model is, else of NNEF.
+Result<Format> format_of(const EditOptions& o) {
+  if (o.out == "-") return Format::onnx;
+  NNEX_ASSIGN(const Format format, format_of_path(o.out));
+  if (format != Format::nnef || !std::filesystem::path(o.out).extension().empty() || o.path == "-") return format;
+  NNEX_ASSIGN(const ModelSource source, source_of(o.path));
+  NNEX_ASSIGN(const Format own, format_of_model(source));
+  return own == Format::cvm ? own : format;
+}
+
 bool talks(const EditOptions& o) { return !o.json && !o.quiet && o.out != "-"; }
 
 int edit(const EditOptions& o, const std::string& verb, const Edit& apply) {
@@ -57,6 +68,9 @@ int edit(const EditOptions& o, const std::string& verb, const Edit& apply) {
     SaveOptions save_options;
     save_options.overwrite = o.writing.force ? Overwrite::replace : Overwrite::refuse;
     o.onnx.put(save_options.onnx);
+    NNEX_ASSIGN(const Format format, format_of(o));
+    NNEX_TRY(o.onnx.check(o.out, format));
+    if (format == Format::cvm) save_options.format = format;
     NNEX_ASSIGN(OutputFile out, OutputFile::open(o.out, "model.onnx"));
     if (out.is_standard_output() && o.json)
       return Error(Code::invalid_argument, "--json: standard output takes the model; needed a file for it");
@@ -105,12 +119,16 @@ Result<Json> run_extract(Graph& graph, const EditOptions& o, const RunOptions&) 
 }
 
 Result<Json> run_rename(Graph& graph, const EditOptions& o, const RunOptions&) {
+  NNEX_ASSIGN(const Format format, format_of(o));
   std::map<std::string, std::string> names;
   for (const std::string& word : o.words) {
     const auto [from, to] = named(word);
     if (from.empty() || to.empty()) return Error(Code::invalid_argument, fmt::format("'{}': needed OLD=NEW", word));
     if (!names.emplace(from, to).second)
       return Error(Code::invalid_argument, fmt::format("'{}' is renamed twice", from));
+    NNEX_TRY(check_tensor_name(to, format));
+    if (format == Format::cvm && from == "data" && to != from)
+      return Error(Code::invalid_argument, "'data': the input of a model of CVM has this name, and no other");
   }
   NNEX_TRY(rename(graph, names));
   return Json{{"renamed", names.size()}};

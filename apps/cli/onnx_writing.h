@@ -1,6 +1,8 @@
 #pragma once
 // Options of verbs that write ONNX models.
 
+#include <fmt/format.h>
+
 #include "nnex/save.h"
 #include "shared/command_line.h"
 
@@ -17,6 +19,12 @@ struct OnnxWritingOptions {
         .whole(0);
     verb.flag("--external-data", external,
               "ONNX: tensors in a file of their own beside the model, as models of more than 2 GB have them anyway");
+  }
+  /// Refuses what is asked of ONNX where something else is written.
+  Status check(const std::string& out, Format format) const {
+    if (format == Format::onnx || (opset == 0 && !external)) return {};
+    return Error(Code::invalid_argument, fmt::format("{}: it is of ONNX; '{}' is written as {}",
+                                                     opset != 0 ? "--opset" : "--external-data", out, name(format)));
   }
   void put(OnnxSaveOptions& to) const { to.opset = opset, to.external_data = external; }
 };

@@ -162,6 +162,7 @@ Result<OutputFile> output_of(const QuantizeArguments& o) {
 
 Result<Done> quantize(const QuantizeArguments& o, const RunOptions& run) {
   NNEX_ASSIGN(const Format format, format_of(o));
+  NNEX_TRY(o.onnx.check(o.out, format));
   NNEX_ASSIGN(OutputFile file, output_of(o));
   SaveOptions save_options;
   save_options.format = format;

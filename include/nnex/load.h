@@ -1,6 +1,7 @@
 #pragma once
 /// Loading a model of any standard from any source.
 
+#include "nnex/format.h"
 #include "nnex/graph.h"
 #include "nnex/model.h"
 #include "nnex/source.h"
@@ -17,6 +18,10 @@ Result<Graph> load_graph(const ModelSource& source, const LoadOptions& options =
 /// Reads and compiles a model. Errors: those of load_graph and of Model::compile, which names every operator that is
 /// missing.
 Result<Model> load_model(const ModelSource& source, const LoadOptions& options = {});
+
+/// The standard that a model is of, by what its files say. Error: unreadable (they cannot be opened, or are no
+/// model's).
+Result<Format> format_of_model(const ModelSource& source);
 
 }  // namespace nnex
 #pragma GCC visibility pop

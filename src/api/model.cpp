@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "api/formats.h"
 #include "api/graph_impl.h"
 #include "api/read.h"
 #include "base/failure.h"
@@ -114,6 +115,13 @@ Status check_carry(const ir::Graph& graph, const LoadOptions& options) {
 }
 
 }  // namespace
+
+Result<Format> format_of_model(const ModelSource& source) {
+  return guarded([&]() -> Result<Format> {
+    NNEX_ASSIGN(const Recognised model, recognise(source));
+    return format_of(model.format);
+  });
+}
 
 Result<Graph> load_graph(const ModelSource& source, const LoadOptions& options) {
   return guarded([&]() -> Result<Graph> {

@@ -117,6 +117,12 @@ bool lacks_version(std::string_view text) {
   return false;
 }
 
+/// Whether a text is a graph as it is printed: the parameters of one have types there.
+bool is_printed_graph(std::string_view text) {
+  const size_t open = text.find('('), colon = text.find(':');
+  return text.starts_with("graph ") && open < colon && colon < text.find(')');
+}
+
 /// Whether there are letters, blanks and line ends alone, as in no message of ONNX: each node has a tag below them.
 bool is_plain_text(std::string_view begin) {
   return std::all_of(begin.begin(), begin.end(),
@@ -275,6 +281,8 @@ FileKind kind_of(std::string_view begin, std::string_view name) {
   if (text.starts_with("/* Written by nnex;") || text.starts_with("/* A neural network, written by nnex"))
     return {ModelFormat::other, "C source, which is written and not read; needed the model that it was made from"};
   if (text.starts_with("// Written by nnex convert.")) return {ModelFormat::other, std::string(kModule)};
+  if (is_printed_graph(text))
+    return {ModelFormat::other, "a graph as nnex dump prints it, for people; needed the model that it was printed of"};
   if (nnef_format::is_document(text) || lacks_version(text)) return {ModelFormat::nnef_text, {}};
   return by_name(begin, name);
 }
