@@ -86,6 +86,9 @@ expect 0 "a folder, " "$nnex" convert two quantised --to nnef --force
 [ ! -e quantised/graph.quant ] || fault "graph.quant of the old model is still there"
 expect 0 "sound" "$nnex" check quantised
 
+cp two/graph.nnef two.nnef
+expect 2 "exists and is no folder; a model of NNEF is one, or an archive in .tgz or .tar" "$nnex" convert two two.nnef --force
+
 # Quantisation that nobody can mean, or run.
 cp -r two odd
 echo "'y': zero_point_linear_quantize(zero_point = 300, scale = 0.1, bits = 8, signed = true, symmetric = false);" > odd/graph.quant
@@ -191,7 +194,8 @@ END
 cp ints/params faults/params
 expect 1 "3 faults" "$nnex" check faults
 expect 1 "arg_nodes is [7]; needed [0], the variables" "$nnex" check faults
-expect 1 "(relu): precision 0; needed 1 to 32, or -1" "$nnex" check faults
+expect 1 "faults/symbol: node 1 'y' (relu): precision 0; needed 1 to 32, or -1" "$nnex" check faults
+expect 1 '"uri": "faults/symbol"' "$nnex" check faults --sarif
 
 # What is printed for people is no document.
 "$nnex" dump two > printed.txt

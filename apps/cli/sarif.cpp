@@ -22,6 +22,13 @@ std::string uri_of(const std::string& path) {
   return out;
 }
 
+/// The file of a model's folder that a place begins with; else the model.
+std::string file_of(const std::string& path, const std::string& where) {
+  const std::string folder = path.substr(0, path.find_last_not_of('/') + 1) + "/";
+  const size_t end = where.starts_with(folder) ? where.find(':', folder.size()) : std::string::npos;
+  return end == std::string::npos ? path : where.substr(0, end);
+}
+
 /// The line and column of "graph.nnef:41:12 ..."; nothing where the place is no text's.
 Json region_of(const std::string& where) {
   const auto digits = [&](size_t at) {
@@ -42,7 +49,7 @@ Json region_of(const std::string& where) {
 
 Json result_of(const std::string& path, Severity severity, const std::string& rule, const std::string& where,
                const std::string& message) {
-  Json physical = {{"artifactLocation", {{"uri", uri_of(path)}}}};
+  Json physical = {{"artifactLocation", {{"uri", uri_of(file_of(path, where))}}}};
   if (Json region = region_of(where); !region.is_null()) physical["region"] = std::move(region);
   Json location = {{"physicalLocation", std::move(physical)}};
   if (!where.empty()) location["logicalLocations"] = Json::array({{{"fullyQualifiedName", where}}});

@@ -32,7 +32,7 @@ void note_untyped(const ir::Graph& graph, std::vector<std::string>& notes) {
     if (graph[v].is_constant() || (typed && (!t.is_tensor() || t.dims))) continue;
     notes.push_back(
         fmt::format("output '{}' has no {}, which checkers of ONNX ask for: operator '{}' says none. "
-                    "Graph::infer(operators) before saving gives it",
+                    "A program gives it by Graph::infer(operators), before it saves",
                     graph[v].name, typed ? "shape" : "type", graph[*custom].custom->name));
   }
 }

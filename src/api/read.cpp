@@ -236,7 +236,7 @@ Result<std::optional<ir::Graph>> check_cvm(const Recognised& model, const LoadOp
   NNEX_TRY(check_options(options));
   const Reading reading(options);
   NNEX_ASSIGN(const CvmFiles files, cvm_files(model, reading));
-  return cvm_format::check_model(files.symbol.bytes, files.params.bytes, files.params.owner,
+  return cvm_format::check_model(files.symbol.bytes, model.cvm.symbol, files.params.bytes, files.params.owner,
                                  options.cvm.answers == CvmAnswers::formal, faults);
 }
 

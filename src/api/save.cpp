@@ -60,7 +60,9 @@ std::string without_slash(std::string path, Format format) {
 Status check_folder(const std::string& path, Format format, Overwrite overwrite) {
   std::error_code error;
   if (!fs::exists(path, error)) return may_write(path, Existing::replace);
-  if (!fs::is_directory(path, error)) return failure(Code::invalid_argument, "'{}' exists and is no folder", path);
+  if (!fs::is_directory(path, error))
+    return failure(Code::invalid_argument, "'{}' exists and is no folder{}", path,
+                   format == Format::nnef ? "; a model of NNEF is one, or an archive in .tgz or .tar" : "");
   if (format == Format::cvm) {
     NNEX_TRY(may_write(path + "/symbol", existing_of(overwrite)));
     return may_write(path + "/params", existing_of(overwrite));

@@ -369,7 +369,7 @@ Result<ir::Graph> read_model(std::string_view symbol, std::string_view params, s
   return graph;
 }
 
-std::optional<ir::Graph> check_model(std::string_view symbol, std::string_view params,
+std::optional<ir::Graph> check_model(std::string_view symbol, std::string_view file, std::string_view params,
                                      std::shared_ptr<const void> owner, bool compatible, Faults& faults) {
   ir::Graph graph;
   Faults found;
@@ -383,7 +383,8 @@ std::optional<ir::Graph> check_model(std::string_view symbol, std::string_view p
     if (!faults.check(importer.finish(params, std::move(owner)))) return std::nullopt;
     return graph;
   }
-  for (Error& e : std::move(found).take()) faults.add(std::move(e).during("reading the symbol file"));
+  for (const Error& e : found.list())
+    faults.add(Error(e.code(), e.message()).at(fmt::format("{}{}{}", file, e.where().empty() ? "" : ": ", e.where())));
   return std::nullopt;
 }
 

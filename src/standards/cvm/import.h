@@ -94,9 +94,9 @@ class Importer {
 Result<ir::Graph> read_model(std::string_view symbol, std::string_view params, std::shared_ptr<const void> owner,
                              bool compatible);
 
-/// The same for a checker: all faults of the symbol file, or else the first of what stands behind it, are added to
-/// `faults`. Nothing: there are some.
-std::optional<ir::Graph> check_model(std::string_view symbol, std::string_view params,
+/// The same for a checker: all faults of the symbol file, which is called `file`, or else the first of what stands
+/// behind it, are added to `faults`. Nothing: there are some.
+std::optional<ir::Graph> check_model(std::string_view symbol, std::string_view file, std::string_view params,
                                      std::shared_ptr<const void> owner, bool compatible, Faults& faults);
 
 /// Reads a symbol file alone: gas, operators and shapes are the model's, parameters numbers that the seed gives.
