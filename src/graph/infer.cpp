@@ -98,7 +98,7 @@ class Inference::NodeCall : public InferCall {
       return error("found {} outputs; it has at most {}", out_.size(), made.size());
     if (node_.blocks.size() != op_->blocks.size() && op_->blocks.size() > 0)
       return error("found {} blocks; needed {}", node_.blocks.size(), op_->blocks.size());
-    return {};
+    return check_blocks(inference_.graph_, node_);
   }
 
   Status check_types() const {

@@ -7,6 +7,7 @@
 
 #include "base/failure.h"
 #include "graph/infer.h"
+#include "ops/control.h"
 
 namespace nnex {
 namespace {
@@ -109,6 +110,7 @@ class Verifier {
     }
     if (n.blocks.size() != n.op->blocks.size())
       fault(id, "{}: found {} blocks; needed {}", n.op->name, n.blocks.size(), n.op->blocks.size());
+    if (Status s = check_blocks(graph_, n); !s.ok()) faults_.add(std::move(s).error().at(graph_.place_of(id)));
     for (size_t o = 0; o < n.out.size(); ++o) {
       const ValueId v = n.out[o];
       if (!port_if_any(n.op->outputs, o))
@@ -202,6 +204,15 @@ bool agree(const Type& a, const Type& b) {
   if (a.dtype != DType::none && b.dtype != DType::none && a.dtype != b.dtype) return false;
   if (a.element && b.element && !agree(*a.element, *b.element)) return false;
   return agree(a.dims, b.dims);
+}
+
+Status check_blocks(const ir::Graph& graph, const Node& node) {
+  for (size_t b = 0; b < node.blocks.size() && b < node.op->blocks.size(); ++b)
+    if (const size_t takes = graph[node.blocks[b]].params.size(), given = block_params(*node.op, node.in.size());
+        takes != given)
+      return failure_of(Code::invalid_model, node.op->name, "{} takes {} values; it is given {}", node.op->blocks[b],
+                        takes, given);
+  return {};
 }
 
 void verify(const ir::Graph& graph, Faults& faults) { Verifier(graph, faults).run(); }

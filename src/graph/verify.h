@@ -9,6 +9,9 @@ namespace nnex {
 /// Whether two types can be those of one value: what both know is equal. Extents count as known when they are numbers.
 bool agree(const Type& a, const Type& b);
 
+/// Whether the blocks of a node take as many values as it gives them, run or not. Error: invalid_model.
+Status check_blocks(const ir::Graph& graph, const Node& node);
+
 /// Checks that
 ///   - blocks have one owner each, and their lists of nodes are whole in both directions;
 ///   - every value has one producer, or is a parameter or a constant, and its producer, parameter and uses lists say

@@ -332,6 +332,11 @@ constexpr OpRow kControlOps[] = {
 };
 }  // namespace
 
+size_t block_params(const OpDef& op, size_t inputs) {
+  if (op.name == kControlOps[0].name) return 0;  // a branch reads what stands around it
+  return op.name == kControlOps[1].name ? std::max<size_t>(inputs, 2) : inputs;
+}
+
 std::span<const OpDef> control_ops() { return stored<kControlOps>(); }
 
 }  // namespace nnex

@@ -50,6 +50,8 @@ Status Frame::run_region(const plan::Step& step, const Bound::Wires& wires) {
 Status Frame::run_if(const Node& node) {
   NNEX_ASSIGN(bool yes, truth(slots_[node.in[0].n], *node.op, "condition"));
   NNEX_ASSIGN(std::vector<Value> out, call_block(node.blocks[yes ? 0 : 1], {}));
+  if (out.size() < node.out.size())
+    return failure(Code::fault, "if_else: the branch gives {} results; needed {}", out.size(), node.out.size());
   for (size_t o = 0; o < node.out.size(); ++o)
     if (node.out[o].valid()) slots_[node.out[o].n] = std::move(out[o]);
   return {};

@@ -57,6 +57,21 @@ std::string deep_ifs(int levels) {
          opset("", 17);
 }
 
+/// The attributes of an If whose first branch takes an input, which no If gives.
+std::string taking_branch(const std::string& around = {}) {
+  const auto branch = [](const std::string& n, const std::vector<std::string>& inputs) {
+    return OnnxGraph{{n}, inputs, {value("r", {2, 3})}}.bytes();
+  };
+  const std::string fine = branch(node("Neg", {"x"}, {"r"}), {}),
+                    takes = branch(node("Relu", {"z"}, {"r"}), {value("z", {2, 3})});
+  const std::string own = attr_graph("then_branch", takes) + attr_graph("else_branch", fine);
+  if (around.empty()) return own;
+  return attr_graph("then_branch", branch(node(around, {"c"}, {"r"}, own), {})) + attr_graph("else_branch", fine);
+}
+std::string with_if(const std::string& branches) {
+  return model({{node("If", {"c"}, {"y"}, branches)}, {kX, value("c", {}, 9)}, {kY}});
+}
+
 std::string deep_type(int levels) {
   std::string type = tensor_type({1});
   for (int i = 0; i < levels; ++i) type = msg(4, msg(1, type));
@@ -202,6 +217,10 @@ std::vector<Row> graph_rows() {
       {"type too deep", deep_type(100), Code::limit, "a type is nested deeper than 64"},
       {"branch is missing", model({{node("If", {"c"}, {"y"})}, {value("c", {}, 9)}, {kY}}), Code::invalid_model,
        "node 'y' (If): If: attribute 'then_branch' is required"},
+      {"a branch with an input", with_if(taking_branch()), Code::invalid_model,
+       "node 'y' (If): If: then_branch takes 1 values; it is given 0"},
+      {"a branch with an input in a branch", with_if(taking_branch("If")), Code::invalid_model,
+       "node 'r' (If): If: then_branch takes 1 values; it is given 0"},
   };
 }
 
@@ -224,6 +243,10 @@ std::vector<Row> function_rows() {
        Code::invalid_model, "input 'x' is not made by any node before"},
       {"defined twice", with(calling("g", "h") + calling("g", "h")), Code::invalid_model,
        "function 'f:g:' is defined twice"},
+      {"a branch with an input in a function",
+       model({{node("g", {"x", "c"}, {"y"}, {}, "f")}, {kX, value("c", {}, 9)}, {kY}},
+             opset("f", 1) + function("g", {"x", "c"}, {"y"}, {node("If", {"c"}, {"y"}, taking_branch("If"))})),
+       Code::invalid_model, "(If): If: then_branch takes 1 values; it is given 0"},
       {"doubling", doubling_functions(40), Code::limit, "inlined functions make more than 250000 nodes"},
   };
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "graph/text/build.h"
+#include "graph/verify.h"
 
 namespace nnex::graph_text {
 namespace {
@@ -54,6 +55,7 @@ Result<Item> TextBuilder::node(const OpDef& op, std::span<const std::string_view
     return error(at, fmt::format("{} has {} outputs; {} are assigned", op.name, op.outputs.size(), outputs));
   NodeId id = into_.node(op, std::move(in), outputs, std::move(sorted.attrs), std::move(sorted.blocks));
   if (keeps_names()) graph_.set_where(id, graph_.add_place(place(at)));
+  if (Status s = check_blocks(graph_, graph_[id]); !s.ok()) return std::move(s).error().at(place(at));
   return outputs_of(id, at);
 }
 

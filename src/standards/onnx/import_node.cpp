@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "ops/control.h"
 #include "standards/onnx/import_function.h"
 #include "standards/onnx/signatures.h"
 #include "standards/spelling.h"
@@ -325,6 +326,8 @@ Result<NodeId> Importer::spell(NodeImport& n) {
     if (a == n.attrs.end()) return n.error(fmt::format("attribute '{}' is required", wanted));
     NNEX_ASSIGN(BlockId b, block(a->graph, depth_ + 1, body_types(n, spelled.op->name)));
     s.blocks.push_back(b);
+    if (const size_t takes = graph_[b].params.size(), given = block_params(*spelled.op, n.in.size()); takes != given)
+      return n.error(fmt::format("{} takes {} values; it is given {}", wanted, takes, given));
   }
   return make_spelled(n.b, std::move(s), [&](ValueId v) -> const Type& { return type_of(v); });
 }
