@@ -39,7 +39,7 @@ net right 'b = mul(x, 2.0);' 'c = sub(b, x);'
 net weight 'b = mul(x, 3.0);' 'c = sub(b, x);'
 net order 'b = mul(x, 2.0);' 'c = sub(x, b);'
 net other 'q = mul(x, 2.0);' 'c = sub(q, x);'
-net longer 'b = mul(x, 2.0);' 'd = sub(b, x); c = relu(d);'
+net longer 'b = mul(x, 2.0);' 'd = sub(b, x); c = copy(d);'
 expect 1 "first tensor that differs: 'b'" "$nnex" compare "$scratch/right" "$scratch/weight"
 expect 1 "first tensor that differs: 'c'" "$nnex" compare "$scratch/right" "$scratch/order"
 expect 0 "same" "$nnex" compare "$scratch/right" "$scratch/other" --layers
@@ -48,6 +48,9 @@ expect 1 "different" "$nnex" compare "$scratch/right" "$scratch/order" --outputs
 expect 1 '"schema": "nnex.compare/1"' "$nnex" compare "$scratch/right" "$scratch/order" --json
 expect 1 "" "$nnex" compare "$scratch/right" "$scratch/order" -q
 expect 0 "same" "$nnex" compare "$scratch/right" "$scratch/order" --atol 100
+net gate 'b = relu(x);' 'c = copy(b);'
+net gateless 'b = copy(x);' 'c = copy(b);'
+expect 1 "first tensor that differs: 'b'" "$nnex" compare "$scratch/gate" "$scratch/gateless"  # negative numbers tell
 expect 2 "--atol 'much': needed a number" "$nnex" compare "$scratch/right" "$scratch/order" --atol much
 expect 2 "found 0 second sides" "$nnex" compare "$scratch/right"
 expect 2 "needed a name in .onnx" "$nnex" compare "$scratch/right" "$scratch/order" --bisect "$scratch/cut.nnef"
@@ -60,6 +63,7 @@ expect 0 "1 nodes" "$nnex" inspect "$scratch/cut.onnx"
 # Stored tensors: of another run, and changed.
 expect 0 "" "$nnex" run "$scratch/right" --random --save "$scratch/y.npz" --save "$scratch/y.npy" -q
 expect 0 "same" "$nnex" compare "$scratch/right" "$scratch/y.npz" --random
+expect 2 "has nothing for input 'x': give what its tensors were made from" "$nnex" compare "$scratch/right" "$scratch/y.npz"
 expect 0 "same" "$nnex" compare "$scratch/right" "$scratch/y.npy" --random
 expect 1 "different" "$nnex" compare "$scratch/order" "$scratch/y.npy" --random
 expect 0 "same" "$nnex" compare "$model" "$(dirname "$model")/test_data_set_0"

@@ -133,6 +133,7 @@ struct InputOptions {
   bool random = false;
   bool quiet = false;  ///< Notes are left out, of verbs that have --quiet.
   std::optional<uint64_t> seed;
+  double random_from = 0;  ///< Random reals lie from here to 1.
 
   void add_to(Verb verb);
   /// The options of how values become what an input takes alone.
@@ -151,7 +152,10 @@ std::vector<Value> values_of(const std::vector<Given>& given);
 
 /// The folder of test data beside a model.
 inline constexpr const char* kStoredInputs = "test_data_set_0";
-/// Input number `input` of that folder, else random numbers.
+/// Input number `input` of that folder; nothing: it has none.
+Result<std::optional<Given>> stored_input(const Model& model, size_t input, const ModelOptions& o,
+                                          const InputOptions& inputs);
+/// The same, else random numbers.
 Result<Given> stored_or_random(const Model& model, size_t input, const ModelOptions& o, const InputOptions& inputs);
 
 /// "NAME=FILE" as both, parted at the first '='; a FILE alone has an empty name.

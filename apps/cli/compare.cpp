@@ -91,13 +91,32 @@ struct Inputs {
   std::vector<std::string> names;
   std::vector<Given> given;
 
-  InputsOf reader(const CompareArguments& o, const std::vector<std::string>& stored) {
-    return [this, &o, stored](const Model& model) -> Result<std::vector<Value>> {
+  /// Of both sides' runs. Made up they have both signs: else nothing would be known of half of the numbers.
+  InputsOf reader(const CompareArguments& o) {
+    return [this, &o](const Model& model) -> Result<std::vector<Value>> {
       if (o.other.empty()) NNEX_TRY(can_be_exchanged(model));
       InputOptions inputs = o.inputs;
+      inputs.random_from = -1;
+      const auto otherwise = [&](size_t i) { return stored_or_random(model, i, o.model, inputs); };
+      NNEX_ASSIGN(given, inputs.values(model, o.model, otherwise));
+      for (const PortInfo& port : model.inputs()) names.push_back(port.name);
+      return values_of(given);
+    };
+  }
+  /// Of a run whose outputs are stored: those beside them, or what `run --random` made them from.
+  InputsOf reader(const CompareArguments& o, const std::vector<std::string>& stored) {
+    return [this, &o, stored](const Model& model) -> Result<std::vector<Value>> {
+      InputOptions inputs = o.inputs;
       if (inputs.files.empty() && !inputs.random) inputs.files = stored;
-      NNEX_ASSIGN(given,
-                  inputs.values(model, o.model, [&](size_t i) { return stored_or_random(model, i, o.model, inputs); }));
+      const auto otherwise = [&](size_t i) -> Result<Given> {
+        NNEX_ASSIGN(std::optional<Given> beside, stored_input(model, i, o.model, inputs));
+        if (beside) return std::move(*beside);
+        return Error(Code::invalid_argument,
+                     fmt::format("'{}' has nothing for input '{}': give what its tensors were made from with --input, "
+                                 "or --random where that is what run had",
+                                 o.other, model.inputs()[i].name));
+      };
+      NNEX_ASSIGN(given, inputs.values(model, o.model, otherwise));
       for (const PortInfo& port : model.inputs()) names.push_back(port.name);
       return values_of(given);
     };
@@ -142,11 +161,11 @@ Result<CompareReport> compare(const CompareArguments& o, Inputs& inputs, const R
     if (o.model.path == "-")
       return Error(Code::invalid_argument, "another program cannot be given standard input; needed the model's path");
     NNEX_ASSIGN(const auto program, program_of(o));
-    return nnex::compare(a, others_of(program, o.model.path), inputs.reader(o, {}), options);
+    return nnex::compare(a, others_of(program, o.model.path), inputs.reader(o), options);
   }
   if (!holds_tensors(o.other)) {
     NNEX_ASSIGN(const ModelSource b, source_of(o.other));
-    return nnex::compare(a, b, inputs.reader(o, {}), options);
+    return nnex::compare(a, b, inputs.reader(o), options);
   }
   NNEX_ASSIGN(const Model ports, o.model.load());
   NNEX_ASSIGN(Stored stored, read_stored(o.other, ports, o.inputs.file_options(o.model)));

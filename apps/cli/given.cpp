@@ -273,11 +273,13 @@ Result<std::vector<Given>> InputOptions::values(const Model& model, const ModelO
 }
 
 Result<Given> InputOptions::random_numbers(const Model& model, size_t input) const {
-  NNEX_ASSIGN(Value v, random_input(model.inputs()[input], seed.value_or(0) + input + 1, {}, 1, bits_of(model)));
+  NNEX_ASSIGN(Value v,
+              random_input(model.inputs()[input], seed.value_or(0) + input + 1, {}, 1, bits_of(model), random_from));
   return Given{std::move(v), "random numbers"};
 }
 
-Result<Given> stored_or_random(const Model& model, size_t input, const ModelOptions& o, const InputOptions& inputs) {
+Result<std::optional<Given>> stored_input(const Model& model, size_t input, const ModelOptions& o,
+                                          const InputOptions& inputs) {
   const PortInfo& port = model.inputs()[input];
   NNEX_ASSIGN(const auto declared, o.declared_inputs(model));
   const auto at =
@@ -285,10 +287,16 @@ Result<Given> stored_or_random(const Model& model, size_t input, const ModelOpti
   const auto file =
       std::filesystem::path(o.path).parent_path() / kStoredInputs / fmt::format("input_{}.pb", at - declared.begin());
   std::error_code error;
-  if (!std::filesystem::exists(file, error)) return inputs.random_numbers(model, input);
+  if (!std::filesystem::exists(file, error)) return std::optional<Given>();
   NNEX_ASSIGN(const InputFile stored, InputFile::open(file.string()));
   NNEX_ASSIGN(Value v, value_for(stored, port, inputs.file_options(o)));
-  return Given{std::move(v), kStoredInputs};
+  return std::optional(Given{std::move(v), kStoredInputs});
+}
+
+Result<Given> stored_or_random(const Model& model, size_t input, const ModelOptions& o, const InputOptions& inputs) {
+  NNEX_ASSIGN(std::optional<Given> stored, stored_input(model, input, o, inputs));
+  if (stored) return std::move(*stored);
+  return inputs.random_numbers(model, input);
 }
 
 std::vector<Value> values_of(const std::vector<Given>& given) {

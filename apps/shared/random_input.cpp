@@ -37,7 +37,7 @@ std::vector<int64_t> extents_of(const PortInfo& port, const std::map<std::string
 }  // namespace
 
 Result<Value> random_input(const PortInfo& port, uint64_t seed, const std::map<std::string, int64_t>& symbols,
-                           int64_t unknown, std::optional<int64_t> bits) {
+                           int64_t unknown, std::optional<int64_t> bits, double from) {
   if (port.dtype == DType::none || port.dtype == DType::str || !port.known_rank)
     return Error(Code::invalid_argument, fmt::format("input '{}' is {}: give it with --input", port.name, port.type));
   NNEX_ASSIGN(Tensor t, Tensor::make(port.dtype, Shape(extents_of(port, symbols, unknown))));
@@ -46,7 +46,7 @@ Result<Value> random_input(const PortInfo& port, uint64_t seed, const std::map<s
   for (int64_t i = 0; i < t.count(); ++i) {
     const double u = static_cast<double>(random() >> 11) * 0x1p-53;
     if (is_real(port.dtype))
-      set_real(t, i, u);
+      set_real(t, i, from + (1 - from) * u);
     else
       set_int(t, i, u < 0.5);
   }
