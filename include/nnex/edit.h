@@ -114,7 +114,7 @@ struct NarrowReport {
 /// invalid_argument (another type), those of runs.
 Result<NarrowReport> narrow_weights(Graph& graph, DType to, const RunOptions& run = {});
 
-/// Takes away what no run needs: texts and properties of the file, constants that nobody reads; with `names` the names
+/// Takes away what no run needs: texts and properties of the file, functions that nobody calls; with `names` the names
 /// of tensors that are neither inputs nor outputs, and places of nodes.
 void strip(Graph& graph, bool names = false);
 

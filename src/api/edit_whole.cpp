@@ -1,6 +1,9 @@
 // Edits of a whole network that change no operation of it: calls inlined, weights stored narrow, texts taken away.
 
+#include <fmt/format.h>
+
 #include <cmath>
+#include <set>
 
 #include "api/formats.h"
 #include "api/graph_impl.h"
@@ -14,6 +17,7 @@
 #include "ops/cast.h"
 #include "passes/passes.h"
 #include "standards/nnef/write.h"
+#include "standards/onnx/import_function.h"
 #include "tensor/convert.h"
 
 namespace nnex {
@@ -59,6 +63,30 @@ Result<double> apart(const ir::Graph& before, const ir::Graph& after, const RunO
   NNEX_ASSIGN(const std::vector<Value> found, plain_run(after, expected.inputs, run));
   for (size_t i = 0; i < found.size(); ++i) max = std::max(max, difference(expected.outputs[i], found[i]).max_absolute);
   return max;
+}
+
+/// Takes away functions that no node calls, nor a function that is called. What custom operators call is not known.
+void drop_uncalled(ir::Graph& graph) {
+  std::vector<std::string_view> messages;
+  for (const auto& [key, function] : graph.functions)
+    if (const auto* f = onnx_format::onnx_function(function.get())) messages.push_back(f->message());
+  std::vector<std::string> open;
+  for (NodeId id : graph.order_with_blocks()) {
+    const Node& n = graph[id];
+    if (n.op == &custom_op()) return;
+    if (n.op == &call_op())
+      open.push_back(fmt::format("{}:{}:{}", n.custom->domain, n.custom->name, n.custom->overload));
+  }
+  const onnx_format::FunctionCalls calls = onnx_format::function_calls(messages);
+  std::set<std::string> called;
+  while (!open.empty()) {
+    const std::string key = std::move(open.back());
+    open.pop_back();
+    if (!called.insert(key).second) continue;
+    if (const auto it = calls.find(key); it != calls.end())
+      open.insert(open.end(), it->second.begin(), it->second.end());
+  }
+  std::erase_if(graph.functions, [&](const auto& f) { return called.count(f.first) == 0; });
 }
 
 }  // namespace
@@ -114,6 +142,8 @@ void strip(Graph& graph, bool names) {
   g.meta = std::move(kept);
   if (built(Format::nnef) && g.provenance.nnef)
     g.provenance.nnef->document = nnef_format::custom_fragments(g.provenance.nnef->document);
+  graph.impl().texts = false;
+  if (built(Format::onnx)) drop_uncalled(g);
   for (uint32_t n = 0; names && n < g.value_count(); ++n) {
     const ValueDef& v = g[ValueId{n}];
     const bool result = std::any_of(v.uses.begin(), v.uses.end(), [](const Use& u) { return !u.node.valid(); });

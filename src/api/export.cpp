@@ -42,6 +42,16 @@ bool outputs_known(const ir::Graph& graph) {
   });
 }
 
+/// Gives outputs that calls make, and of which nothing is known, the types that the functions' bodies give them.
+void find_output_types(ir::Graph& graph) {
+  ir::Graph inlined(graph);
+  if (!passes::inline_functions(inlined).ok() || !infer(inlined).ok()) return;
+  for (size_t o = 0; o < graph.outputs().size(); ++o) {
+    const ValueId v = graph.outputs()[o];
+    if (graph[v].type.kind == Kind::unknown) graph.set_type(v, inlined[inlined.outputs()[o]].type);
+  }
+}
+
 /// Whether the graph was read from a CVM model's own files, by no way over another format.
 bool is_from_cvm(const ir::Graph& graph) {
   return cvm_format::model_info(graph) && graph.meta.opsets.empty() && !graph.provenance.nnef;
@@ -107,18 +117,27 @@ Result<nnef_format::Written> to_nnef(ir::Graph& graph, const nnef_format::WriteO
   return written;
 }
 
-Result<onnx_format::Written> to_onnx(ir::Graph& graph, const onnx_format::WriteOptions& wanted) {
+Result<onnx_format::Written> to_onnx(ir::Graph& graph, const onnx_format::WriteOptions& wanted,
+                                     std::shared_ptr<const onnx_format::OwnModel> own) {
   if (wanted.opset < 0 || wanted.opset > onnx_format::kNewestOpset)
     return failure(Code::invalid_argument, "found opset {}; needed one up to {}, or 0 for the lowest that does",
                    wanted.opset, onnx_format::kNewestOpset);
   onnx_format::WriteOptions options = wanted;
   options.custom = false;
   NNEX_TRY(infer(graph));
+  if (!graph.functions.empty()) find_output_types(graph);
   for (int depth = 0; depth < 8; ++depth) {
     ir::Graph lowered(graph);
     std::vector<Unwritable> refused;
-    NNEX_TRY(onnx_format::legalize_for_onnx(lowered, !wanted.custom, wanted.opset));
-    NNEX_ASSIGN(auto written, onnx_format::write_graph(lowered, options, refused));
+    const auto kept = [&](const ir::Graph& in) {
+      return own && wanted.opset > 0 ? onnx_format::KeptNodes(own, in, wanted.opset) : onnx_format::KeptNodes();
+    };
+    NNEX_TRY(onnx_format::legalize_for_onnx(lowered, kept(graph), !wanted.custom, wanted.opset));
+    NNEX_ASSIGN(auto written, onnx_format::write_graph(lowered, options, kept(lowered), refused));
+    if (!written.kept_fit) {
+      own.reset();
+      continue;
+    }
     const bool shaped = graph.functions.empty() || outputs_known(lowered);
     if (refused.empty() && written.bodies_fit && shaped) {
       graph = std::move(lowered);

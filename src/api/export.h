@@ -4,6 +4,7 @@
 #include "nnex/format.h"
 #include "standards/cvm/write.h"
 #include "standards/nnef/write.h"
+#include "standards/onnx/own_nodes.h"
 #include "standards/onnx/write.h"
 
 namespace nnex {
@@ -16,8 +17,11 @@ Result<nnef_format::Written> to_nnef(ir::Graph& graph, const nnef_format::WriteO
 
 /// An ONNX model of the graph, which is changed on the way into ONNX's conventions. Operations that ONNX lacks become
 /// sentences of others, or what their rows' bodies say. Functions of the model stay functions where that can be.
-/// Errors: unsupported, naming every operation that is left (unless options.custom); those of inference.
-Result<onnx_format::Written> to_onnx(ir::Graph& graph, const onnx_format::WriteOptions& options);
+/// `own`: the model that the graph was read from; what it still has of its nodes is written in their words where
+/// options.opset has the same operators. Errors: unsupported, naming every operation that is left (unless
+/// options.custom); those of inference.
+Result<onnx_format::Written> to_onnx(ir::Graph& graph, const onnx_format::WriteOptions& options,
+                                     std::shared_ptr<const onnx_format::OwnModel> own = nullptr);
 
 /// A CVM model of a graph that computes with int32 alone, though formats without that type may carry it as int64:
 /// what such a graph was read from NNEF for is read as int32 again. Errors: unsupported (the first node that CVM

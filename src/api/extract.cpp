@@ -150,6 +150,7 @@ Result<Graph> extract(const Graph& graph, const std::vector<std::string>& from, 
     infer_types(typed, unknown);  // tensors inside need types where they become inputs
     NNEX_ASSIGN(Graph part, extracted(typed, from, to));
     part.impl().read_with = graph.impl().read_with;
+    part.impl().file = graph.impl().file, part.impl().texts = graph.impl().texts;
     return part;
   });
 }

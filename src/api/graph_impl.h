@@ -17,9 +17,13 @@ inline uint32_t fresh_salt() {
   return (++made * 0x9E3779B9u) >> 1;
 }
 
+struct OnnxFile;
+
 struct Graph::Impl {
   ir::Graph graph;
   std::shared_ptr<const LoadOptions> read_with = {};  ///< Of load_graph(); null: it was not read, or is Model::graph().
+  std::shared_ptr<const OnnxFile> file = {};  ///< That it was read from: what edits leave is written in its words.
+  bool texts = true;                          ///< strip() takes them.
   uint32_t salt = fresh_salt();
 
   /// An id of the engine's as hosts have it.
@@ -42,8 +46,9 @@ struct Graph::Impl {
 };
 
 /// A public graph around the engine's.
-inline Graph wrap(ir::Graph graph, std::shared_ptr<const LoadOptions> read_with = nullptr) {
-  return Graph(std::make_unique<Graph::Impl>(Graph::Impl{std::move(graph), std::move(read_with)}));
+inline Graph wrap(ir::Graph graph, std::shared_ptr<const LoadOptions> read_with = nullptr,
+                  std::shared_ptr<const OnnxFile> file = nullptr) {
+  return Graph(std::make_unique<Graph::Impl>(Graph::Impl{std::move(graph), std::move(read_with), std::move(file)}));
 }
 
 }  // namespace nnex

@@ -57,30 +57,53 @@ std::string in_one_line(std::string_view text) {
   return out;
 }
 
+using OwnModel = std::shared_ptr<const onnx_format::OwnModel>;
+
+/// The model once more beside what each of its messages was read as. Nothing: it was none of ONNX.
+OwnModel own_model(const ReadFrom& from) {
+  if (!from.file) return nullptr;
+  auto own = onnx_format::read_own(from.file->bytes, from.file->source);
+  return own.ok() ? *std::move(own) : nullptr;
+}
+
+/// Writes the graph in an opset; the error where that cannot say it.
+Status write_in(Made& out, const onnx_format::WriteOptions& options, const OwnModel& own) {
+  ir::Graph graph(*out.graph);
+  NNEX_ASSIGN(out.onnx, to_onnx(graph, options, own));
+  *out.graph = std::move(graph);
+  return {};
+}
+
 /// A model of ONNX keeps its opset where that can say what it became, else it gets the lowest that can, and a note.
-Status write_onnx(Made& out, const onnx_format::WriteOptions& wanted) {
-  const int64_t own = wanted.opset == 0 ? own_opset(*out.graph) : 0;
+/// Nodes that nothing changed keep their words where the opset has the same operators.
+Status write_onnx(Made& out, const onnx_format::WriteOptions& wanted, const ReadFrom& from) {
+  const OwnModel own = own_model(from);
+  if (wanted.opset > 0) return write_in(out, wanted, own);
+  const int64_t opset = own_opset(*out.graph);
+  onnx_format::WriteOptions as_read = wanted;
+  as_read.opset = opset, as_read.ir = out.graph->meta.ir_version, as_read.custom = false;
   std::string why;
-  if (own > 0 && own <= onnx_format::kNewestOpset) {
-    ir::Graph kept(*out.graph);
-    onnx_format::WriteOptions as_read = wanted;
-    as_read.opset = own, as_read.custom = false;
-    auto written = to_onnx(kept, as_read);
-    if (written.ok()) {
-      *out.graph = std::move(kept), out.onnx = *std::move(written);
-      return {};
-    }
-    why = in_one_line(written.error().message());
+  if (opset > 0 && opset <= onnx_format::kNewestOpset) {
+    const Status same = write_in(out, as_read, own);
+    if (same.ok()) return {};
+    why = in_one_line(same.error().message());
   }
-  NNEX_ASSIGN(out.onnx, to_onnx(*out.graph, wanted));
-  if (!why.empty() && out.onnx.opset != own)
-    out.notes.push_back(fmt::format("opset {} instead of {}: {}", out.onnx.opset, own, why));
+  const ir::Graph graph(*out.graph);
+  NNEX_TRY(write_in(out, wanted, nullptr));
+  if (!why.empty() && out.onnx.opset != opset)
+    out.notes.push_back(fmt::format("opset {} instead of {}: {}", out.onnx.opset, opset, why));
+  if (!own || out.onnx.opset <= 0) return {};
+  Made kept;
+  kept.graph = std::make_unique<ir::Graph>(graph);
+  as_read.opset = out.onnx.opset, as_read.ir = 0, as_read.custom = wanted.custom;
+  if (write_in(kept, as_read, own).ok()) out.graph = std::move(kept.graph), out.onnx = std::move(kept.onnx);
   return {};
 }
 
 }  // namespace
 
-Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options, const std::string& file_name) {
+Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options, const std::string& file_name,
+                     const ReadFrom& from) {
   Made out;
   out.format = format;
   out.graph = std::make_unique<ir::Graph>(std::move(graph));
@@ -95,7 +118,8 @@ Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options,
       onnx_format::WriteOptions wanted{options.name, options.custom, {}, options.onnx.opset};
       if (options.onnx.external_data || onnx_format::constant_bytes(*out.graph) > onnx_format::kMaxInline)
         wanted.external = file_name + ".data";
-      NNEX_TRY(write_onnx(out, wanted));
+      wanted.texts = from.texts;
+      NNEX_TRY(write_onnx(out, wanted, from));
       note_untyped(*out.graph, out.notes);
       return out;
     }

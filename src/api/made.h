@@ -28,8 +28,15 @@ struct Made {
   bool is_text = false;             ///< They are said in the textual syntax.
 };
 
+/// What a graph was read from, where that was an ONNX model, and whether its texts are written.
+struct ReadFrom {
+  std::shared_ptr<const OnnxFile> file = {};
+  bool texts = true;
+};
+
 /// The graph in a standard. `file_name`: of the file that is written, which ONNX's other file is named after.
-Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options, const std::string& file_name);
+Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options, const std::string& file_name,
+                     const ReadFrom& from = {});
 
 /// What the model's file is called where nobody says; in a folder of files its names are the standard's.
 std::string default_name(Format format, const SaveOptions& options);

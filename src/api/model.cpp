@@ -22,8 +22,12 @@
 namespace nnex {
 namespace {
 
-Result<ir::Graph> read(const ModelSource& source, const LoadOptions& options) {
-  auto graph = read_model(source, options);
+Result<ir::Graph> read(const ModelSource& source, const LoadOptions& options,
+                       std::shared_ptr<const OnnxFile>* file = nullptr) {
+  auto graph = [&]() -> Result<ir::Graph> {
+    NNEX_ASSIGN(const Recognised model, recognise(source));
+    return read_model(model, options, file);
+  }();
   if (!graph.ok()) return std::move(graph).error().during("reading " + source.shown());
   return graph;
 }
@@ -125,11 +129,12 @@ Result<Format> format_of_model(const ModelSource& source) {
 
 Result<Graph> load_graph(const ModelSource& source, const LoadOptions& options) {
   return guarded([&]() -> Result<Graph> {
-    NNEX_ASSIGN(ir::Graph graph, read(source, options));
+    std::shared_ptr<const OnnxFile> file;
+    NNEX_ASSIGN(ir::Graph graph, read(source, options, &file));
     NNEX_TRY(fix_symbols(graph, options.symbols));
     resolve_custom(graph, options.custom_operators);
     NNEX_TRY(check_carry(graph, options));
-    return wrap(std::move(graph), std::make_shared<const LoadOptions>(options));
+    return wrap(std::move(graph), std::make_shared<const LoadOptions>(options), std::move(file));
   });
 }
 

@@ -99,12 +99,15 @@ onnx_format::Source onnx_source(const FileBytes& file, const Recognised& model, 
   return source;
 }
 
-Result<ir::Graph> read_onnx(const Recognised& model, const Reading& reading) {
+Result<ir::Graph> read_onnx(const Recognised& model, const Reading& reading,
+                            std::shared_ptr<const OnnxFile>* file_read) {
   if (!built(Format::onnx)) return not_built(Format::onnx);
   NNEX_ASSIGN(const FileBytes file, reading.messages(model));
   ir::Graph graph;
-  onnx_format::Importer importer(graph, onnx_source(file, model, reading), {});
+  const onnx_format::Source source = onnx_source(file, model, reading);
+  onnx_format::Importer importer(graph, source, {});
   NNEX_TRY(importer.model(file.bytes));
+  if (file_read) *file_read = std::make_shared<const OnnxFile>(OnnxFile{file.bytes, source});
   NNEX_TRY(set_input_shapes(graph, reading.options.shapes));
   return graph;
 }
@@ -199,7 +202,8 @@ Result<ml::Program> read_program(const Recognised& model, const LoadOptions& opt
 
 namespace {
 
-Result<ir::Graph> read_format(const Recognised& model, const LoadOptions& options) {
+Result<ir::Graph> read_format(const Recognised& model, const LoadOptions& options,
+                              std::shared_ptr<const OnnxFile>* file) {
   const Reading reading(options);
   switch (model.format) {
     case ModelFormat::cvm:
@@ -219,15 +223,16 @@ Result<ir::Graph> read_format(const Recognised& model, const LoadOptions& option
       return graph;
     }
     default:
-      return read_onnx(model, reading);
+      return read_onnx(model, reading, file);
   }
 }
 
 }  // namespace
 
-Result<ir::Graph> read_model(const Recognised& model, const LoadOptions& options) {
+Result<ir::Graph> read_model(const Recognised& model, const LoadOptions& options,
+                             std::shared_ptr<const OnnxFile>* file) {
   NNEX_TRY(check_options(options));
-  auto graph = read_format(model, options);
+  auto graph = read_format(model, options, file);
   if (graph.ok() && options.memory_limit > 0) graph->fold_limit = options.memory_limit;
   return graph;
 }

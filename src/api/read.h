@@ -18,9 +18,17 @@
 
 namespace nnex {
 
+/// An ONNX model's messages, and where its tensors' bytes come from.
+struct OnnxFile {
+  std::string_view bytes;  ///< That `source` keeps alive.
+  onnx_format::Source source;
+};
+
 /// Reads an ONNX file, an NNEF model (its folder, an archive of it, or its structure), a CVM model or a builder program
-/// of WebNN. Weights stay in the file's memory, which the graph keeps alive. Errors: unreadable, invalid_model, limit.
-Result<ir::Graph> read_model(const Recognised& model, const LoadOptions& options);
+/// of WebNN. Weights stay in the file's memory, which the graph keeps alive. `file`: gets an ONNX model's messages.
+/// Errors: unreadable, invalid_model, limit.
+Result<ir::Graph> read_model(const Recognised& model, const LoadOptions& options,
+                             std::shared_ptr<const OnnxFile>* file = nullptr);
 /// The same of what recognise() finds.
 Result<ir::Graph> read_model(const ModelSource& source, const LoadOptions& options);
 /// The same from memory, which is copied.
@@ -40,11 +48,7 @@ Result<std::optional<ir::Graph>> check_cvm(const Recognised& model, const LoadOp
 /// kind of model is there. Errors: unreadable, those of Container.
 Result<std::optional<Container>> open_nnef(const Recognised& model, const LoadOptions& options);
 
-/// An ONNX model as its messages, and where its tensors' bytes come from. Errors: unreadable.
-struct OnnxFile {
-  std::string_view bytes;  ///< That `source` keeps alive.
-  onnx_format::Source source;
-};
+/// An ONNX model as its messages. Errors: unreadable.
 Result<OnnxFile> open_onnx(const Recognised& model, const LoadOptions& options);
 
 /// An ONNX model for checkers: as far as it can be read, and what it says that inference can judge.

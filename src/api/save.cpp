@@ -229,6 +229,8 @@ Status say_by_name(const std::string& path, Format format, SaveOptions& options)
   return {};
 }
 
+ReadFrom read_from(const Graph& graph) { return {graph.impl().file, graph.impl().texts}; }
+
 // ---- Conversion
 
 /// What was read of a source, or an error that names it.
@@ -238,8 +240,9 @@ Result<T> read_from(const ModelSource& source, Result<T> r) {
   return r;
 }
 
-Result<ir::Graph> graph_of(const Recognised& model, const LoadOptions& load) {
-  NNEX_ASSIGN(ir::Graph graph, read_model(model, load));
+Result<ir::Graph> graph_of(const Recognised& model, const LoadOptions& load,
+                           std::shared_ptr<const OnnxFile>* file = nullptr) {
+  NNEX_ASSIGN(ir::Graph graph, read_model(model, load, file));
   NNEX_TRY(fix_symbols(graph, load.symbols));
   return graph;
 }
@@ -310,9 +313,10 @@ Result<Made> converted(const ModelSource& source, Format format, const ConvertOp
     NNEX_ASSIGN(auto copy, copied(source, model, o, name));
     if (copy) return std::move(*copy);
   }
-  NNEX_ASSIGN(ir::Graph graph, read_from(source, graph_of(model, o.load)));
+  ReadFrom from;
+  NNEX_ASSIGN(ir::Graph graph, read_from(source, graph_of(model, o.load, &from.file)));
   const AccountScope counted(account_of(o.load));  // of what is written
-  auto made = made_in(std::move(graph), format, o.save, name);
+  auto made = made_in(std::move(graph), format, o.save, name, from);
   if (!made.ok()) return with_hint(std::move(made).error(), model, format, o, name);
   return made;
 }
@@ -474,7 +478,8 @@ Result<SaveReport> save(const Graph& graph, const std::string& given, const Save
     NNEX_ASSIGN(const Format format, target(given, options));
     const std::string path = without_slash(given, format);
     NNEX_TRY(check_path(path, format, options));
-    NNEX_ASSIGN(Made made, made_in(ir::Graph(graph.impl().graph), format, options, fs::path(path).filename().string()));
+    NNEX_ASSIGN(Made made, made_in(ir::Graph(graph.impl().graph), format, options, fs::path(path).filename().string(),
+                                   read_from(graph)));
     if (format == Format::onnx && built(Format::onnx) && is_text(path, options)) NNEX_TRY(to_text(made));
     return write(made, path, options);
   });
@@ -483,7 +488,7 @@ Result<SaveReport> save(const Graph& graph, const std::string& given, const Save
 Result<std::vector<NamedBytes>> to_bytes(const Graph& graph, Format format, const SaveOptions& options) {
   return guarded([&]() -> Result<std::vector<NamedBytes>> {
     const std::string file = default_name(format, options);
-    NNEX_ASSIGN(Made made, made_in(ir::Graph(graph.impl().graph), format, options, file));
+    NNEX_ASSIGN(Made made, made_in(ir::Graph(graph.impl().graph), format, options, file, read_from(graph)));
     if (format == Format::onnx && built(Format::onnx) && options.onnx.text) NNEX_TRY(to_text(made));
     return bytes_of(std::move(made), options, file);
   });

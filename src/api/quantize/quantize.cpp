@@ -433,7 +433,9 @@ Result<Quantized> quantize(const Graph& graph, const SampleSet& samples, const Q
     if (samples.count > 0 && !samples.read)
       return Error(Code::invalid_argument, "needed a function that reads the samples");
     const SampleSet all = {samples.count, caught(samples.read, "the host read a sample")};
-    return Quantizer(graph.impl().graph, all, options).run();
+    NNEX_ASSIGN(Quantized out, Quantizer(graph.impl().graph, all, options).run());
+    out.graph.impl().file = graph.impl().file;
+    return out;
   });
 }
 

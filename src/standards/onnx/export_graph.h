@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "standards/onnx/own_nodes.h"
 #include "standards/onnx/signatures.h"
 #include "standards/onnx/write.h"
 #include "standards/onnx/write_external.h"
@@ -44,8 +45,8 @@ const FormAttribute* declared_in(const std::vector<Form>& forms, std::string_vie
 
 class GraphWriter {
  public:
-  GraphWriter(const ir::Graph& graph, const WriteOptions& options)
-      : graph_(graph), options_(options), external_(options.external) {}
+  GraphWriter(const ir::Graph& graph, const WriteOptions& options, const KeptNodes& kept)
+      : graph_(graph), options_(options), kept_(kept), external_(options.external) {}
 
   Result<Written> run(std::vector<Unwritable>& refused);
 
@@ -65,6 +66,8 @@ class GraphWriter {
   Status initializer(const ValueDef& def, const std::string& name, wire::Message& to);
   wire::Message value_info(const std::string& name, const Type& type, bool exact);
   wire::Message model(wire::Message graph);
+  /// Of a model in that opset, with all that was written.
+  int64_t ir_version(int64_t opset) const;
   void need(std::string_view domain, int version);
   void need_type(const Type& type);
 
@@ -86,21 +89,32 @@ class GraphWriter {
   OnnxNode custom(const Node& node) const;
   void author_words(NodeId id, wire::Message& to);
   Status custom_node(NodeId id, wire::Message& to);
+  // Nodes that are kept (export_kept.cpp)
+  std::string name_of(const OwnName& v);
+  void kept_node(const KeptNode& node, wire::Message& to);
+  void kept_constants(wire::Message& to);
+  Status absorbed_constants(wire::Message& to);
+  void check_kept();
   void tail(const Node& node, const OnnxNode& said, wire::Message& to);
   Status attribute(const std::string& name, const AttrValue& value, char kind, wire::Message& to);
   void identity(ValueId from, const std::string& to_name, wire::Message& to);
 
   const ir::Graph& graph_;
   const WriteOptions& options_;
+  const KeptNodes& kept_;
   ExternalWriter external_;
   Written out_;
   std::map<uint32_t, std::string> names_;
   std::set<std::string> taken_, node_names_;
-  std::map<std::string, int> suffixes_;  ///< The last number that made a name unique.
-  std::set<uint32_t> used_;              ///< Values that a written node or block reads.
+  std::map<std::string, int> suffixes_;       ///< The last number that made a name unique.
+  std::set<uint32_t> used_;                   ///< Values that a written node or block reads.
+  std::set<uint32_t> as_nodes_;               ///< Constants that nodes make.
+  std::map<uint32_t, std::string> absorbed_;  ///< Names of constants that kept nodes alone read, of the model's ids.
+  std::set<uint32_t> described_;              ///< Values that kept nodes name.
   bool all_used_ = false;
   std::map<std::string, int64_t> opsets_;
-  int64_t ir_ = 8;
+  int64_t ir_ = 0;
+  std::vector<wire::Message> listed_;              ///< Descriptions of initializers.
   std::vector<std::pair<NodeId, OnnxNode>> said_;  ///< Nodes written in words of the standard.
   std::vector<Unwritable>* refused_ = nullptr;
 };

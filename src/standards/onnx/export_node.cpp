@@ -312,6 +312,8 @@ Status GraphWriter::custom_node(NodeId id, Message& to) {
 
 Status GraphWriter::node(NodeId id, Message& to) {
   const Node& n = graph_[id];
+  if (const KeptNode* kept = kept_.first(id)) return kept_node(*kept, to), Status();
+  if (kept_.has(id)) return {};  // one of several that a node of the file is
   if (std::none_of(n.out.begin(), n.out.end(), [](ValueId v) { return v.valid(); })) return {};  // nobody reads it
   if (n.custom) return custom_node(id, to);
   if (is_absorbed(graph_, n)) return {};

@@ -80,6 +80,13 @@ struct Findings {
   }
 };
 
+/// A node of the main graph's messages, and what it was read as.
+struct OwnNode {
+  std::string_view message;
+  uint32_t first = 0, end = 0;   ///< Ids of the nodes that it made.
+  std::vector<ValueId> in, out;  ///< By its inputs and outputs; invalid: those without a name.
+};
+
 class Importer;
 
 /// A node before it is spelled in the table's words. Quirks change or replace it.
@@ -144,6 +151,11 @@ class Importer {
 
   /// From now on a fault is kept and the import goes on behind it, with values that nothing is known of.
   void go_on(std::shared_ptr<Findings> findings) { findings_ = std::move(findings); }
+
+  /// From now on the main graph's nodes are told apart.
+  void record(std::vector<OwnNode>* nodes) { own_ = nodes; }
+  /// Values of the main graph by their names, once it was read.
+  const std::unordered_map<std::string, ValueId>& names() const { return scopes_.front(); }
 
   Status model(std::string_view message);
   /// A function's body in place of a call.
@@ -226,8 +238,10 @@ class Importer {
   std::string prefix_;                             ///< Of places inside a function body.
   int depth_ = 0;
   int64_t nodes_ = 0;
-  int nameless_ = 0;                    ///< Extents of the main graph's inputs without a name.
-  std::shared_ptr<Findings> findings_;  ///< Of who goes on past faults; functions keep them.
+  std::span<const std::string_view> coming_;  ///< Nodes of the graph that is read.
+  int nameless_ = 0;                          ///< Extents of the main graph's inputs without a name.
+  std::vector<OwnNode>* own_ = nullptr;       ///< Null: nobody asks.
+  std::shared_ptr<Findings> findings_;        ///< Of who goes on past faults; functions keep them.
   BlockId unknowns_;  ///< A block of nobody, whose parameters stand for values that could not be made.
 };
 

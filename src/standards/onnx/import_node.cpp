@@ -190,11 +190,15 @@ Status Importer::node(std::string_view message, BlockId block, NodeId before) {
   if (findings_)
     if (const auto path = findings_->places.find(message.data()); path != findings_->places.end()) place = path->second;
   const Where where = graph_.add_place(place);
+  const bool recorded = own_ && depth_ == 0;
+  const std::vector<std::string> outputs = recorded ? n.out : std::vector<std::string>();
+  if (recorded) own_->push_back({message, static_cast<uint32_t>(graph_.node_count()), 0, {}, {}});
   n.before = before;
   n.b = before.valid() ? Builder(graph_, before, where) : Builder(graph_, block, where);
   auto run = [&]() -> Status {
     if (n.op.empty()) return Error(Code::invalid_model, "a node has no operator");
     NNEX_TRY(inputs_of(inputs, place, n));
+    if (recorded) own_->back().in.assign(n.in.begin(), n.in.end());
     for (const std::string& name : n.out)
       if (!name.empty() && scopes_.back().count(name))
         return failure(Code::invalid_model, "value '{}' is made twice", name);
@@ -239,6 +243,13 @@ Status Importer::node(std::string_view message, BlockId block, NodeId before) {
       if (!name.empty() && !scopes_.back().count(name)) bind_name(name, unknown(name));
   }
   whole_ = graph_.node_count();
+  if (recorded) {
+    own_->back().end = whole_;
+    for (const std::string& name : outputs) {
+      const auto made = scopes_[0].find(name);
+      own_->back().out.push_back(made == scopes_[0].end() ? ValueId{} : made->second);
+    }
+  }
   return {};
 }
 

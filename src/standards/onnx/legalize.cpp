@@ -6,6 +6,7 @@
 
 #include "graph/precision.h"
 #include "ops/shape.h"
+#include "standards/onnx/own_nodes.h"
 #include "standards/onnx/write.h"
 #include "tensor/has_memory.h"
 
@@ -145,7 +146,16 @@ void merge_constants(ir::Graph& graph) {
 
 }  // namespace
 
-Status legalize_for_onnx(ir::Graph& graph, bool integers, int64_t opset) {
+ZeroExtent zero_of(const MaybeDims& from, const MaybeDims& to) {
+  if (!to) return ZeroExtent::literal;
+  for (size_t i = 0; i < to->size(); ++i) {
+    const bool copied = from && i < from->size() && (*from)[i] == (*to)[i];
+    if (!copied && (*to)[i].number().value_or(0) == 0) return ZeroExtent::literal;
+  }
+  return ZeroExtent::copy;
+}
+
+Status legalize_for_onnx(ir::Graph& graph, const KeptNodes& kept, bool integers, int64_t opset) {
   std::vector<int64_t> bits = integer_bits(graph);
   std::multimap<std::string_view, LegalizeRule> rules;
   const auto add = [&](std::span<const LegalizeRow> theme) {
@@ -161,7 +171,7 @@ Status legalize_for_onnx(ir::Graph& graph, bool integers, int64_t opset) {
   add(legalize_numbers());
   add(legalize_older());
   for (NodeId id : graph.order_with_blocks()) {
-    if (graph[id].erased || !graph[id].op || !is_typed(graph, graph[id])) continue;
+    if (graph[id].erased || kept.has(id) || !graph[id].op || !is_typed(graph, graph[id])) continue;
     if (!integers && is_of_cvm_alone(*graph[id].op)) continue;
     const auto [first, last] = rules.equal_range(graph[id].op->name);
     for (auto it = first; it != last && !graph[id].erased; ++it) {

@@ -9,6 +9,7 @@
 #include "graph/graph.h"
 #include "graph/infer.h"
 #include "ops/cast.h"
+#include "ops/shape.h"
 
 namespace nnex::onnx_format {
 
@@ -56,6 +57,10 @@ struct Legalized {
   /// Output o, cast back to the type that its readers know, when this node makes another one now.
   void cast_result(DType made, size_t o = 0);
 };
+
+/// What a zero of a reshape of `from` to `to` may be said to be: copied, as all opsets have it, where none can be or
+/// it is the extent that it would copy.
+ZeroExtent zero_of(const MaybeDims& from, const MaybeDims& to);
 
 /// Changes the node, or replaces its outputs. The node stays where nothing fits.
 using LegalizeRule = void (*)(Legalized& l);

@@ -143,6 +143,7 @@ void reshape(Legalized& l) {
     const Ints numbers = ints_of(*shape);
     if (std::find(numbers.begin(), numbers.end(), 0) == numbers.end()) a.zero = ZeroExtent::copy;
   }
+  if (a.zero == ZeroExtent::literal) a.zero = zero_of(l.type(0).dims, l.graph[l.node().out[0]].type.dims);
   l.set(a);
 }
 

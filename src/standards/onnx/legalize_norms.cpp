@@ -107,7 +107,9 @@ void softmax(Legalized& l) {
   a.axes = {-1}, a.to_end = false;
   l.set(a);
   const ValueId extents = l.b("shape", {l.in(0)}, ShapeAttrs{});
+  const auto x = l.type(0).dims;
   ReshapeAttrs back;
+  back.zero = zero_of(x && axis == 1 ? MaybeDims(Dims{(*x)[0]}) : std::nullopt, x);
   l.replace(l.b("reshape", {l.again({l.b("flatten", {l.in(0)}, rows)}), extents}, back));
 }
 
@@ -232,7 +234,9 @@ void group_norm(Legalized& l) {
   how.epsilon = a.epsilon;
   const ValueId n = l.b("instance_normalization", std::move(in), how);
   l.graph.set_type(n, Type::tensor(a.stash));
-  ValueId y = l.b("reshape", {n, l.b("shape", {l.in(0)}, ShapeAttrs{})}, ReshapeAttrs{});
+  ReshapeAttrs back;
+  back.zero = zero_of(Dims{(*x)[0]}, x);
+  ValueId y = l.b("reshape", {n, l.b("shape", {l.in(0)}, ShapeAttrs{})}, back);
   l.graph.set_type(y, Type::tensor(a.stash, x));
   y = l.cast(y, type);
   const std::vector<ValueId> wide = {l.in(1), l.in(2)};

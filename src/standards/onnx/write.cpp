@@ -20,17 +20,23 @@ namespace {
 
 using wire::Message;
 
+/// The last IR version whose initializers are inputs as well.
+constexpr int64_t kListsInitializers = 3;
+
 /// The IR version that came with an opset.
 int64_t ir_of(int64_t opset) {
-  constexpr std::pair<int64_t, int64_t> kVersions[] = {{25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9}};
+  constexpr std::pair<int64_t, int64_t> kVersions[] = {{25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9},
+                                                       {15, 8},  {12, 7},  {11, 6},  {10, 5},  {9, 4}};
   for (const auto& [since, ir] : kVersions)
     if (opset >= since) return ir;
-  return 8;
+  return kListsInitializers;
 }
 
 /// The IR version that brought a type; 0: all that are written have it.
 int64_t ir_of(DType type) {
   switch (type) {
+    case DType::bf16:
+      return 4;
     case DType::f8e4m3fn:
     case DType::f8e4m3fnuz:
     case DType::f8e5m2:
@@ -157,6 +163,9 @@ void GraphWriter::name_block(BlockId block) {
   for (ValueId v : graph_[block].params) name(v, "item");
   for (NodeId id : graph_.order(block)) {
     const Node& n = graph_[id];
+    if (const KeptNode* kept = kept_.first(id))
+      for (const OwnName& v : kept->in)
+        if (v.value.valid() && graph_[v.value].is_constant()) name(v.value, "constant");
     for (ValueId v : n.in)
       if (v.valid() && graph_[v].is_constant()) name(v, "constant");
     for (ValueId v : n.out) name(v, n.custom ? std::string_view(n.custom->name) : n.op->name);
@@ -195,6 +204,8 @@ void GraphWriter::need(std::string_view domain, int version) {
 
 void GraphWriter::need_type(const Type& type) {
   if (type.element) need_type(*type.element);
+  if (type.kind == Kind::sparse) ir_ = std::max<int64_t>(ir_, 6);
+  if (type.kind == Kind::optional) ir_ = std::max<int64_t>(ir_, 8);
   ir_ = std::max(ir_, ir_of(type.dtype));
 }
 
@@ -210,7 +221,7 @@ Message GraphWriter::value_info(const std::string& name, const Type& type, bool 
 }
 
 Status GraphWriter::initializer(const ValueDef& def, const std::string& name, Message& to) {
-  need_type(type_of(def.constant));
+  listed_.push_back(value_info(name, type_of(def.constant), false));
   if (const SparseTensor* s = def.constant.sparse()) {
     Message m;
     NNEX_ASSIGN(Message values, tensor_message(s->values, name, out_.kept));
@@ -248,11 +259,11 @@ Status GraphWriter::initializer(const ValueDef& def, const std::string& name, Me
 Status GraphWriter::initializers(Message& to) {
   for (const auto& [n, name] : names_) {
     const ValueDef& def = graph_[ValueId{n}];
-    if (!def.is_constant() || !(all_used_ || used_.count(n))) continue;
+    if (!def.is_constant() || as_nodes_.count(n) || !(all_used_ || used_.count(n))) continue;
     NNEX_TRY(initializer(def, name, to));
     ++out_.initializers;
   }
-  return {};
+  return absorbed_constants(to);
 }
 
 void GraphWriter::identity(ValueId from, const std::string& to_name, Message& to) {
@@ -289,6 +300,7 @@ Result<std::vector<std::string>> GraphWriter::results(BlockId id, bool main, Mes
 
 Result<Message> GraphWriter::block(BlockId id, bool main) {
   Message m;
+  if (main) kept_constants(m);
   for (NodeId n : graph_.order(id))
     if (Status s = node(n, m); !s.ok()) refused_->push_back({n, s.error().message()});
   NNEX_ASSIGN(const std::vector<std::string> last, results(id, main, m));
@@ -307,14 +319,23 @@ Result<Message> GraphWriter::block(BlockId id, bool main) {
   std::set<std::string> said(last.begin(), last.end());
   for (NodeId n : graph_.order(id))
     for (ValueId v : graph_[n].out)
-      if (v.valid() && graph_[v].type.kind != Kind::unknown && !said.count(name_of(v)))
+      if (options_.texts && v.valid() && (!kept_.has(n) || described_.count(v.n)) &&
+          graph_[v].type.kind != Kind::unknown && !said.count(name_of(v)))
         m.message(GraphProto::value_info, value_info(name_of(v), graph_[v].type, false));
   if (main)  // without its type a sparse initializer stands for the dense tensor
     for (const auto& [n, name] : names_)
       if (const nnex::Value& constant = graph_[ValueId{n}].constant;
           constant.sparse() && !said.count(name) && (all_used_ || used_.count(n)))
         m.message(GraphProto::value_info, value_info(name, type_of(constant), false));
+  if (main && options_.opset > 0 && ir_version(options_.opset) <= kListsInitializers)
+    for (Message& input : listed_) m.message(GraphProto::input, std::move(input));
   return m;
+}
+
+int64_t GraphWriter::ir_version(int64_t opset) const {
+  const int64_t functions = graph_.functions.empty() ? 0 : std::min(graph_.meta.ir_version, kNewestIr);
+  const int64_t external = options_.external.empty() ? 0 : kListsInitializers + 1;
+  return std::max({ir_, options_.ir > 0 ? std::min(options_.ir, kNewestIr) : ir_of(opset), functions, external});
 }
 
 Message GraphWriter::model(Message graph) {
@@ -328,11 +349,12 @@ Message GraphWriter::model(Message graph) {
   if (options_.opset > 0) opsets_[""] = options_.opset;
   out_.opset = opsets_[""];
   check_opsets();
+  check_kept();
   out_.bodies_fit = bodies_fit(graph_, opsets_);
   Message m;
-  m.integer(ModelProto::ir_version,
-            std::max({ir_, ir_of(out_.opset), graph_.functions.empty() ? 0 : std::min(meta.ir_version, kNewestIr)}));
-  m.bytes(ModelProto::producer_name, meta.producer.empty() ? "nnex" : meta.producer);
+  m.integer(ModelProto::ir_version, ir_version(out_.opset));
+  if (options_.texts || !meta.producer.empty())
+    m.bytes(ModelProto::producer_name, meta.producer.empty() ? "nnex" : meta.producer);
   if (!meta.producer_version.empty()) m.bytes(ModelProto::producer_version, meta.producer_version);
   if (!meta.domain.empty()) m.bytes(ModelProto::domain, meta.domain);
   if (meta.model_version) m.integer(ModelProto::model_version, meta.model_version);
@@ -363,8 +385,9 @@ Result<Written> GraphWriter::run(std::vector<Unwritable>& refused) {
   return std::move(out_);
 }
 
-Result<Written> write_graph(const ir::Graph& graph, const WriteOptions& options, std::vector<Unwritable>& refused) {
-  return GraphWriter(graph, options).run(refused);
+Result<Written> write_graph(const ir::Graph& graph, const WriteOptions& options, const KeptNodes& kept,
+                            std::vector<Unwritable>& refused) {
+  return GraphWriter(graph, options, kept).run(refused);
 }
 
 /// Writes bytes that may be a mapped file's, whose pages are given back on the way: so a model needs no more memory

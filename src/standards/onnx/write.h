@@ -13,12 +13,16 @@
 
 namespace nnex::onnx_format {
 
+class KeptNodes;
+
 struct WriteOptions {
   std::string name;     ///< Of the graph; empty: the graph's own.
   bool custom = false;  ///< Rows that ONNX cannot say become operators of the domain "nnex".
   /// Tensors of 1 KiB and more go into a file of this name beside the model; empty: none do.
   std::string external;
   int64_t opset = 0;  ///< Of the standard domain, exactly; 0: the lowest that takes the nodes, 17 at least.
+  int64_t ir = 0;     ///< The IR version, where nothing needs a later one; 0: the one of the opset.
+  bool texts = true;  ///< Descriptions of values inside, and what nodes that are kept say beside their operators.
 };
 
 /// A model before it is saved. Views of the graph's tensors: the graph must live as long.
@@ -32,12 +36,15 @@ struct Written {
   size_t nodes = 0, initializers = 0;
   int64_t opset = 0;
   bool bodies_fit = true;  ///< Functions are written as they are: their operators mean the same in these opsets.
+  bool kept_fit = true;    ///< So are nodes that are kept.
 };
 
 /// Writes a graph whose types are inferred and that meets ONNX's conventions (legalize_for_onnx). The opset is the
 /// lowest that has the forms and types it uses, or the one that is asked for. Nodes that cannot be said are listed in
 /// `refused`; then the model is not complete. Errors: unsupported (values that ONNX has no type for, kept state).
-Result<Written> write_graph(const ir::Graph& graph, const WriteOptions& options, std::vector<Unwritable>& refused);
+/// `kept`: nodes that are written as their file has them, in options.opset.
+Result<Written> write_graph(const ir::Graph& graph, const WriteOptions& options, const KeptNodes& kept,
+                            std::vector<Unwritable>& refused);
 
 /// The messages of a model once more, with every field of theirs, known here or not: functions that nobody calls,
 /// training information, device configurations, texts. With `options.external` large initializers go into that file,
@@ -71,8 +78,8 @@ Status save_model(const Written& model, const std::string& path, Existing existi
 /// Changes the graph so that ONNX's operators say it: what is said in other words there (conventions of borders, axes,
 /// types) and rows that are sentences of simpler ones. Values must have their types; new ones get theirs. The graph
 /// computes the same, but for the conventions of RoiAlign, which are ONNX's afterwards. Rows that nothing is known
-/// for stay, and with `integers` false those of integer networks that ONNX says in many words. `opset`: the one that is
-/// asked for, as in WriteOptions.
-Status legalize_for_onnx(ir::Graph& graph, bool integers = true, int64_t opset = 0);
+/// for stay, so do those that are kept, and with `integers` false those of integer networks that ONNX says in many
+/// words. `opset`: the one that is asked for, as in WriteOptions.
+Status legalize_for_onnx(ir::Graph& graph, const KeptNodes& kept, bool integers = true, int64_t opset = 0);
 
 }  // namespace nnex::onnx_format
