@@ -91,6 +91,33 @@ ls "$scratch/mixed"/* > "$scratch/mixed_list"
 expect 2 "reading sample '${scratch#/}/mixed/labels.txt'" q -o "$scratch/no.onnx" --calibrate "$scratch/mixed_list"
 expect 2 "found bytes; needed a folder, or a list" q -o "$scratch/no.onnx" --calibrate "$model"
 
+# Arrays go by their inputs' names; what is for none is passed over; samples that say little are told.
+cat > "$scratch/mlp.onnxtxt" <<'TXT'
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[N,4] x) => (float[N,2] y) <float[4,2] w = {1, -2, 0.5, 1, 2, 0.25, -1, 3}> { y = MatMul (x, w) }
+TXT
+python3 - "$scratch" <<'PY'
+import struct, sys, zipfile
+def npy(rows):
+    head = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 4), }" % len(rows)
+    head += ' ' * (63 - (10 + len(head)) % 64) + '\n'
+    return b'\x93NUMPY\1\0' + struct.pack('<H', len(head)) + head.encode() + b''.join(struct.pack('<4f', *r) for r in rows)
+def npz(name, **arrays):
+    with zipfile.ZipFile(sys.argv[1] + '/' + name, 'w') as z:
+        for n, rows in arrays.items(): z.writestr(n + '.npy', npy(rows))
+some = [[i - 3, 2 - i, i * .5, 1] for i in range(8)]
+npz('other.npz', labels=some), npz('more.npz', x=some, labels=some), npz('zeros.npz', x=[[0] * 4] * 8), npz('one.npz', x=some[:1])
+PY
+m() { "$nnex" quantize "$scratch/mlp.onnxtxt" -o "$scratch/mlp.onnx" --force "$@"; }
+expect 2 "no input 'labels'; the model has: 'x'" m --calibrate "$scratch/other.npz"
+expect 0 "1 of 1 layers quantised" m --calibrate "$scratch/more.npz" --save-recipe "$scratch/mlp.json"
+expect 0 "note: input 'x' is 0 in all samples" m --calibrate "$scratch/zeros.npz"
+expect 0 "note: measured on one sample" m --calibrate "$scratch/one.npz"
+# A recipe is of one network.
+sed 's/y = MatMul (x, w)/h = MatMul (x, w) y = MatMul (h, v)/; s/> {/, float[2,2] v = {1, -2, 3, 1}> {/' "$scratch/mlp.onnxtxt" > "$scratch/two.onnxtxt"
+expect 0 "" "$nnex" quantize "$scratch/two.onnxtxt" -o "$scratch/two.onnx" --calibrate "$scratch/more.npz" --save-recipe "$scratch/two.json" -q
+expect 2 "which the network does not: it is of another network" m --recipe "$scratch/two.json"
+
 # The ending says the standard, as everywhere.
 expect 0 "" q -o "$scratch/ending.tgz" --set N=1 --calibrate "$scratch/list" --no-judge -q
 expect 0 "sound" "$nnex" check "$scratch/ending.tgz"

@@ -149,6 +149,10 @@ struct InputOptions {
   Result<Given> random_numbers(const Model& model, size_t input) const;
 };
 std::vector<Value> values_of(const std::vector<Given>& given);
+/// All that a file of several inputs has for these, by their names. What is for none of them is passed over, and told
+/// unless `quiet`; one that has nothing for any is refused.
+Result<std::map<std::string, Value>> values_in(const std::string& path, const std::vector<PortInfo>& ports,
+                                               const InputFileOptions& options, bool quiet);
 
 /// The folder of test data beside a model.
 inline constexpr const char* kStoredInputs = "test_data_set_0";

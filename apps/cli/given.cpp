@@ -202,6 +202,12 @@ Result<std::map<std::string, Value>> values_by_name(const std::string& path, con
 
 }  // namespace
 
+Result<std::map<std::string, Value>> values_in(const std::string& path, const std::vector<PortInfo>& ports,
+                                               const InputFileOptions& options, bool quiet) {
+  NNEX_ASSIGN(const Opened opened, open_input(path));
+  return values_by_name(path, opened, ports, options, quiet);
+}
+
 std::string InputOptions::picture_option() const {
   if (!fit.picture.mean.empty()) return "--mean";
   if (!fit.picture.scale.empty()) return "--scale";

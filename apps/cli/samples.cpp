@@ -60,14 +60,25 @@ Result<Rows> rows_of(const std::string& path, const InputFileOptions& fit, const
     return Error(
         Code::invalid_argument,
         fmt::format("'{}' has one array; the model takes {} inputs (a .npz file names them)", path, inputs.size()));
-  Rows out;
-  for (const PortInfo& port : inputs) {
+  std::vector<PortInfo> many = inputs;
+  for (PortInfo& port : many) {
     if (!port.known_rank || port.extents.empty())
       return Error(Code::invalid_argument,
                    fmt::format("input '{}' has no axis along which samples could lie: it is {}", port.name, port.type));
-    PortInfo any = port;
-    any.extents[0] = -1, any.dims[0] = "samples";
-    NNEX_ASSIGN(const Value v, file.value(any, fit));
+    port.extents[0] = -1, port.dims[0] = "samples";
+  }
+  std::vector<Value> arrays;
+  if (file.by_names()) {
+    NNEX_ASSIGN(auto named, values_in(path, many, fit, true));
+    NNEX_ASSIGN(arrays, in_order(std::move(named), inputs));
+  } else {
+    NNEX_ASSIGN(Value only, file.value(many[0], fit));
+    arrays.push_back(std::move(only));
+  }
+  Rows out;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const PortInfo& port = inputs[i];
+    const Value& v = arrays[i];
     if (!v.tensor()) return Error(Code::invalid_argument, fmt::format("input '{}' is no tensor", port.name));
     out.arrays.push_back(*v.tensor());
     out.rows.push_back(std::max<int64_t>(port.extents[0], 1));

@@ -472,6 +472,12 @@ TEST(Quantize, RecipesAreReadWithCare) {
   }
   QuantizeOptions o = quick();
   o.recipe = *parse_recipe(R"({"schema":"nnex.recipe/1","ranges":{"other":[0,1]}})");
+  EXPECT_NE(quantize(network(), {}, o).error().message().find("the recipe has 'other', which the network does not"),
+            std::string::npos);
+  const auto whole = quantize(network(), samples(2), quick());
+  ASSERT_TRUE(whole.ok()) << whole.error().text();
+  o.recipe = whole->recipe;
+  o.recipe->ranges.erase("x");
   EXPECT_NE(quantize(network(), {}, o).error().message().find("the recipe has no range of 'x'"), std::string::npos);
 }
 

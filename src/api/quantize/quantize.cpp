@@ -192,7 +192,18 @@ class Quantizer {
     if (recalls()) return recall();
     NNEX_ASSIGN(measured_, calibrate(float_, coding_, samples_, settings(), options_));
     report_.calibrated = samples_.count;
+    note_poor_samples();
     return {};
+  }
+  /// Samples that say little of others.
+  void note_poor_samples() {
+    if (samples_.count == 1)
+      report_.notes.push_back("measured on one sample: ranges and errors tell nothing of others");
+    for (ValueId v : float_.inputs())
+      if (const auto it = measured_.ranges.find(v.n);
+          it != measured_.ranges.end() && it->second.low == 0 && it->second.high == 0)
+        report_.notes.push_back(
+            fmt::format("input '{}' is 0 in all samples: ranges and errors tell nothing of other numbers", name(v)));
   }
   bool codes_anything() const {
     return std::any_of(coding_.layers.begin(), coding_.layers.end(), [&](const CodedLayer& l) {
@@ -211,8 +222,24 @@ class Quantizer {
     return Error(Code::unsupported, "no layer can be quantised" + why);
   }
 
+  /// Whether all that the recipe has a range or means of is in the network.
+  Status check_recipe() const {
+    std::set<std::string_view> names;
+    for (uint32_t n = 0; n < float_.value_count(); ++n) names.insert(float_[ValueId{n}].name);
+    const auto check = [&](const std::string& tensor) {
+      return names.count(tensor)
+                 ? Status()
+                 : failure(Code::invalid_argument,
+                           "the recipe has '{}', which the network does not: it is of another network", tensor);
+    };
+    for (const auto& [tensor, range] : recipe_.ranges) NNEX_TRY(check(tensor));
+    for (const auto& [tensor, means] : recipe_.means) NNEX_TRY(check(tensor));
+    return {};
+  }
+
   /// What the recipe has of this network.
   Status recall() {
+    NNEX_TRY(check_recipe());
     for (ValueId v : coding_.coded) {
       const auto it = recipe_.ranges.find(name(v));
       if (it != recipe_.ranges.end()) {
