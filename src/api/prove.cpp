@@ -98,6 +98,8 @@ Result<Ran> run_source(const Model& model, const ProbeKind& kind, const ProofOpt
     for (const PortInfo& port : model.inputs()) {
       NNEX_ASSIGN(Tensor t, made_input(port, extent, kind.numbers, dice));
       keep_to_defined(t, undefined);
+      // One truth may be a condition: both branches run.
+      if (port.dtype == DType::boolean && t.count() == 1) set_int(t, 0, kind.numbers == Numbers::usual);
       ran.given.emplace_back(std::move(t));
     }
     auto results = run_once(model, ran.given, o);

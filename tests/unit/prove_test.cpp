@@ -68,6 +68,20 @@ TEST(Prove, AnotherNumberOfOutputs) {
   EXPECT_EQ(probe(proof, "usual").note, "found 2 outputs; needed 1");
 }
 
+TEST(Prove, BothBranchesOfACondition) {
+  const auto choice = [](const std::string& yes, const std::string& no) {
+    return ModelSource::memory(
+        "<ir_version: 8, opset_import: [\"\" : 17]>\ng (bool c, float[4] x) => (float[4] y) { y = If (c) <then_branch "
+        "= "
+        "t () => (float[4] a) { a = " +
+            yes + " (x) }, else_branch = e () => (float[4] b) { b = " + no + " (x) }> }",
+        "x.onnxtxt");
+  };
+  EXPECT_TRUE(proof_of(choice("Sin", "Neg"), choice("Sin", "Neg")).holds());
+  EXPECT_FALSE(proof_of(choice("Sin", "Neg"), choice("Cos", "Neg")).holds());
+  EXPECT_FALSE(proof_of(choice("Sin", "Neg"), choice("Sin", "Abs")).holds());
+}
+
 TEST(Prove, OtherShapes) {
   const Proof proof = proof_of(unary("x * 2.0"), unary("reshape(x * 2.0, shape = [3,2])"));
   EXPECT_FALSE(proof.holds());
