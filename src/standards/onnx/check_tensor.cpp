@@ -327,8 +327,8 @@ void check_sparse_tensor(CheckContext& context, std::string_view message, const 
                     at.shape()[0] == of_values[0];
   if (!fits)
     context.tell(Rule::sparse_indices, site,
-                 fmt::format("its indices are {}{}; its {} values of rank {} do not go with them", name(at.dtype()),
-                             at.shape().text(), of_values[0], dims.size()));
+                 fmt::format("its indices are {}{}; needed i64[{}] or i64[{},{}] for its values", name(at.dtype()),
+                             at.shape().text(), of_values[0], of_values[0], dims.size()));
   else
     check_indices(context, at, Shape(dims), rows, site);
 }

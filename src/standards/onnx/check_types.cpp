@@ -32,6 +32,7 @@ class Symbols {
     const Dim x = resolved(a), y = resolved(b);
     if (x.is_number() && y.is_number()) return x.value() == y.value();
     if (x == y || x.has_unknown() || y.has_unknown()) return true;
+    if (!can_meet(x, y)) return false;
     const Dim& name = is_name(x) ? x : y;
     const Dim& other = is_name(x) ? y : x;
     if (is_name(name) && (other.is_number() || is_name(other))) known_.emplace(name.text(), other);
@@ -39,6 +40,18 @@ class Symbols {
   }
 
  private:
+  /// Whether some extent from 1 on makes both the same, where both are formulas of it alone.
+  static bool can_meet(const Dim& x, const Dim& y) {
+    constexpr int64_t kMax = int64_t{1} << 20, kEach = 64;
+    const std::vector<std::string> symbols = x.symbols();
+    if (symbols.size() != 1 || symbols != y.symbols()) return true;
+    for (int64_t n = 1; n <= kMax; n = n < kEach ? n + 1 : 2 * n) {
+      const std::vector<std::pair<std::string, int64_t>> here = {{symbols[0], n}};
+      const auto a = x.with(here).number(), b = y.with(here).number();
+      if (!a || !b || *a == *b) return true;
+    }
+    return false;
+  }
   static bool is_name(const Dim& d) {
     if (d.is_number() || d.has_unknown()) return false;
     const auto symbols = d.symbols();

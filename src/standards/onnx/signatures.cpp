@@ -234,7 +234,7 @@ void check_attributes(const Form& form, const FormUse& use, std::vector<BrokenFo
     const FormAttribute* declared = form.find(a.name);
     if (!declared) {
       out.push_back({Kind::attribute_unknown,
-                     fmt::format("it has no attribute '{}' in opset {}", a.name, form.since),
+                     fmt::format("it has no attribute '{}' in its form of opset {}", a.name, form.since),
                      a.name,
                      {},
                      {}});
@@ -251,10 +251,10 @@ void check_attributes(const Form& form, const FormUse& use, std::vector<BrokenFo
                        fmt::format("attribute '{}' is '{}'; needed one of {}", a.name, a.word, declared->words), a.name,
                        fmt::format("'{}'", a.word), fmt::format("one of {}", declared->words)});
     } else if (declared->first_axis && a.least < *declared->first_axis) {
-      out.push_back(
-          {Kind::negative_axis,
-           fmt::format("attribute '{}' has {}; axes count from the start in opset {}", a.name, a.least, form.since),
-           a.name, std::to_string(a.least), fmt::format("{} or more", *declared->first_axis)});
+      out.push_back({Kind::negative_axis,
+                     fmt::format("attribute '{}' has {}; axes count from the start in its form of opset {}", a.name,
+                                 a.least, form.since),
+                     a.name, std::to_string(a.least), fmt::format("{} or more", *declared->first_axis)});
     }
   }
   for (const FormAttribute& a : form.attributes)
@@ -413,7 +413,8 @@ std::vector<BrokenForm> broken_types(const Form& form, const FormUse& use) {
   for (size_t i = 0; i < use.least.size() && i < form.in.size(); ++i)
     if (form.in[i].counts_from_start && use.least[i] < 0)
       out.push_back({BrokenForm::Kind::negative_axis,
-                     fmt::format("input {} has {}; axes count from the start in opset {}", i, use.least[i], form.since),
+                     fmt::format("input {} has {}; axes count from the start in its form of opset {}", i, use.least[i],
+                                 form.since),
                      {},
                      std::to_string(use.least[i]),
                      "0 or more"});
