@@ -192,6 +192,44 @@ Result<Tensor> read_words(std::string_view descr, const Shape& shape, ByteReader
   return t;
 }
 
+/// The characters of UTF-8. Nothing: it is none.
+std::optional<std::u32string> characters(std::string_view text) {
+  std::u32string out;
+  for (size_t at = 0; at < text.size();) {
+    const auto first = static_cast<uint8_t>(text[at++]);
+    const int more = first < 0x80 ? 0 : first < 0xC2 ? -1 : first < 0xE0 ? 1 : first < 0xF0 ? 2 : first < 0xF5 ? 3 : -1;
+    if (more < 0 || text.size() - at < static_cast<size_t>(more)) return std::nullopt;
+    uint32_t c = more == 0 ? first : first & (0x3FU >> more);
+    for (int i = 0; i < more; ++i, ++at) {
+      const auto next = static_cast<uint8_t>(text[at]);
+      if ((next & 0xC0) != 0x80) return std::nullopt;
+      c = c << 6 | (next & 0x3FU);
+    }
+    constexpr uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
+    if (c < kLeast[more] || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) return std::nullopt;
+    out += static_cast<char32_t>(c);
+  }
+  return out;
+}
+
+/// Texts as code points of 32 bits, the longest of which says the width. Whether NumPy would give them back.
+bool append_words(const Tensor& t, std::string& code, std::string& data) {
+  std::vector<std::u32string> words;
+  size_t width = 1;
+  for (const std::string& text : t.strings()) {
+    auto word = characters(text);
+    if (!word || word->ends_with(U'\0')) return false;
+    width = std::max(width, word->size());
+    words.push_back(std::move(*word));
+  }
+  code = fmt::format("U{}", width);
+  for (std::u32string& word : words) {
+    word.resize(width);
+    data.append(reinterpret_cast<const char*>(word.data()), width * sizeof(char32_t));
+  }
+  return true;
+}
+
 /// Elements whose first axis runs fastest, laid out so that the last one does.
 Result<Tensor> row_major(const Tensor& from) {
   NNEX_ASSIGN(Tensor to, Tensor::make(from.dtype(), from.shape()));
@@ -250,12 +288,16 @@ Result<Tensor> read_npy(std::string_view bytes) {
 }
 
 Result<std::string> npy_bytes(const Tensor& t, std::string_view name) {
-  std::string_view code;
+  const std::string shown = name.empty() ? "it" : fmt::format("'{}'", name);
+  std::string code, words;
   for (const NpyType& n : kNpy)
     if (n.type == t.dtype()) code = n.code;
+  if (t.dtype() == DType::str && !append_words(t, code, words))
+    return failure(Code::unsupported,
+                   "NumPy has no text that is no UTF-8 or ends in a zero byte; save {} as .pb or .json", shown);
   if (code.empty())
-    return failure(Code::unsupported, "NumPy has no element type {}; save {} as .pb", nnex::name(t.dtype()),
-                   name.empty() ? "it" : fmt::format("'{}'", name));
+    return failure(Code::unsupported, "NumPy has no element type {}; save {} as .pb or .json", nnex::name(t.dtype()),
+                   shown);
   std::string shape;
   for (int64_t e : t.shape()) shape += fmt::format("{},", e);
   std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}",
@@ -266,7 +308,9 @@ Result<std::string> npy_bytes(const Tensor& t, std::string_view name) {
   out += static_cast<char>(header.size() & 255);
   out += static_cast<char>(header.size() >> 8);
   out += header;
-  if (t.bytes() > 0) out.append(reinterpret_cast<const char*>(t.data()), static_cast<size_t>(t.bytes()));
+  out += words;
+  if (words.empty() && t.bytes() > 0)
+    out.append(reinterpret_cast<const char*>(t.data()), static_cast<size_t>(t.bytes()));
   return out;
 }
 
