@@ -60,15 +60,13 @@ class GrowingRun {
   bool add(NodeId id, size_t at) {
     const Node& node = graph_[id];
     const auto reads = reads_items(graph_, node, run_.items, known_);
-    if (!reads) return false;
+    if (!reads || is_read_both_ways(node, *reads)) return false;
     double activations = 0, rest = 0;
     for (size_t i = 0; i < node.in.size(); ++i) {
       const ValueId v = node.in[i];
       if (!v.valid()) continue;
       const bool items = (*reads)[i];
       if (run_.made.count(v.n) ? !items : reads_.count(v.n) && reads_.at(v.n) != items) return false;
-      for (size_t j = 0; j < i; ++j)
-        if (node.in[j] == v && (*reads)[j] != items) return false;
       (items ? activations : rest) += bytes_of(known_, v);
     }
     for (ValueId v : node.out)
@@ -111,6 +109,25 @@ class GrowingRun {
   }
 
  private:
+  /// Whether a value is read in slices by one input and whole by another.
+  template <class Reads>
+  static bool is_read_both_ways(const Node& node, const Reads& reads) {
+    constexpr size_t kFew = 8;
+    if (node.in.size() <= kFew) {
+      for (size_t i = 0; i < node.in.size(); ++i)
+        for (size_t j = 0; j < i; ++j)
+          if (node.in[i].valid() && node.in[i] == node.in[j] && reads[i] != reads[j]) return true;
+      return false;
+    }
+    std::vector<std::pair<uint32_t, bool>> all;
+    for (size_t i = 0; i < node.in.size(); ++i)
+      if (node.in[i].valid()) all.emplace_back(node.in[i].n, reads[i]);
+    std::sort(all.begin(), all.end());
+    return std::adjacent_find(all.begin(), all.end(), [](const auto& a, const auto& b) {
+             return a.first == b.first && a.second != b.second;
+           }) != all.end();
+  }
+
   /// Whether nodes of the run alone read v.
   bool stays(ValueId v) const {
     return std::all_of(graph_[v].uses.begin(), graph_[v].uses.end(),
