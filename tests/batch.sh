@@ -91,6 +91,10 @@ expect 2 "without '..'" "$nnex" batch "$model" --input outside --output refused
 # On a terminal a line is written over: its commands are commands.
 script -qec "'$nnex' batch '$model' --input in --output on-terminal" /dev/null >log </dev/null
 grep -q $'\r.* of [0-9]* items' log && ! grep -qF 'u000d' log || wrong "progress on a terminal: $(head -c 300 log)"
+# The folder of the items takes no answers, which would be items; nothing is made where there are no items.
+expect 2 "is the folder of the items" "$nnex" batch "$model" --input in --output in/../in
+expect 3 "nowhere" "$nnex" batch "$model" --input nowhere --output never
+[ ! -e never ] || wrong "a folder is made for the answers of nothing"
 mkdir empty
 expect 2 "found no items" "$nnex" batch "$model" --input empty --output refused
 expect 2 "needed I/N" "$nnex" batch "$model" --input in --output refused --shard 3/2

@@ -302,6 +302,11 @@ expect 0 "probabilities" "$nnex" run "$model" -i "$scratch/p.ppm" --mean 0.5 --s
 expect 2 "found 2 numbers of mean; needed 1, or 3 for the input's channels" "$nnex" run "$model" -i "$scratch/p.ppm" --mean 0.5,0.4
 expect 2 "found 4 numbers of scale" "$nnex" run "$model" -i "$scratch/p.ppm" --scale 0.5,0.4,0.4,0.4
 expect 2 "found 0 as scale" "$nnex" run "$model" -i "$scratch/p.ppm" --scale 0
+cat >"$scratch/bytes.onnxtxt" <<'TXT'
+<ir_version: 8, opset_import: ["" : 17]>
+g (uint8[1,3,2,2] x) => (uint8[1,3,2,2] y) { y = Identity (x) }
+TXT
+expect 2 "mean and scale are of real numbers; the input is u8[1,3,2,2]" "$nnex" run "$scratch/bytes.onnxtxt" -i "$scratch/p.ppm" --mean 0.5
 expect 2 "--mean: no input is a picture" "$nnex" bench "$model" --random --mean 0.5 --seconds 0.1
 expect 2 "needed both" "$nnex" run "$model" -i "$scratch/p.ppm" --labels "$scratch/p.ppm"
 # Stored inputs are those of all the model's inputs, carried ones among them.

@@ -53,6 +53,9 @@ printf '%s\n' 'version 1.0;' 'graph counter(x) -> (y) {' ' x = external(shape = 
   " c = variable(shape = [2], label = 'c');" ' y = add(c, x);' ' n = update(c, y);' '}' > "$scratch/counter/graph.nnef"
 kept "$made/c.dat" "$nnex" run "$scratch/counter" --random --seed-weights 1 --save-variables "$made"
 [ -z "$(find "$made" -name '*.tmp')" ] || fault "temporary files are left" "$(ls "$made")"
+# A limit of files' sizes is an error, after which nothing is left.
+expect 3 "File too large" bash -c "ulimit -f 4; '$nnex' convert '$model' '$made/large.onnx' --opset 18 --no-verify"
+[ -z "$(ls "$made" | grep large)" ] || fault "a write that failed leaves files" "$(ls "$made")"
 # A name that nobody typed is not written through a link even then, nor is a folder on its way.
 echo precious > "$scratch/target"; rm -f "$made/w.onnx.data"; ln -s "$scratch/target" "$made/w.onnx.data"
 expect 0 "opset" "$nnex" convert "$model" "$made/w.onnx" --external-data --force

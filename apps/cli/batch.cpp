@@ -378,12 +378,17 @@ Result<int> batch(const BatchArguments& o) {
   if (!o.resume && !o.share && !o.force && shard.count == 1 && Manifest::is_in(folder))
     return Error(Code::invalid_argument,
                  fmt::format("'{}' has a batch already; --resume goes on with it, --force begins anew", o.output));
+  if (fs::equivalent(o.input, folder, error))
+    return Error(Code::invalid_argument,
+                 fmt::format("--output '{}' is the folder of the items, of which answers would be some; needed another "
+                             "folder",
+                             o.output));
   NNEX_ASSIGN(const Model model, o.model.load());
   NNEX_TRY(can_answer(model, o));
   NNEX_ASSIGN(auto fixed, fixed_inputs(model, o));
+  NNEX_ASSIGN(std::vector<Item> items, items_of("--input", o.input, folder));
   fs::create_directories(folder, error);
   if (error) return Error(Code::unreadable, fmt::format("cannot make '{}': {}", o.output, error.message()));
-  NNEX_ASSIGN(std::vector<Item> items, items_of("--input", o.input, folder));
   NNEX_ASSIGN(const std::string key, key_of(model, o));
 
   const std::string file = o.share           ? fmt::format("manifest-{}-{}.jsonl", host_name(), ::getpid())

@@ -61,9 +61,9 @@ Result<pid_t> start(const std::vector<std::string>& words, const Pipe& in, const
   if (const int error = posix_spawnattr_init(&attributes)) return failed(words[0], error);
   const auto drop = [](posix_spawnattr_t* a) { posix_spawnattr_destroy(a); };
   const std::unique_ptr<posix_spawnattr_t, decltype(drop)> its(&attributes, drop);
-  sigset_t pipes;
-  sigemptyset(&pipes), sigaddset(&pipes, SIGPIPE);
-  posix_spawnattr_setsigdefault(&attributes, &pipes);
+  sigset_t ignored;
+  sigemptyset(&ignored), sigaddset(&ignored, SIGPIPE), sigaddset(&ignored, SIGXFSZ);
+  posix_spawnattr_setsigdefault(&attributes, &ignored);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));

@@ -114,6 +114,8 @@ void keep_standard_streams() {
 }
 
 void clean_up_on_signals() {
+  ::signal(SIGXFSZ,
+           SIG_IGN);  // a file that grows past a limit is an error of its write, after which things are cleaned up
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) return;
   wake_end = ends[1];

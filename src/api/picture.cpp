@@ -72,7 +72,9 @@ Status check_setting(const char* what, const std::vector<double>& numbers, int64
   return {};
 }
 
-Status check_settings(const PictureOptions& picture, int64_t channels) {
+Status check_settings(const PictureOptions& picture, const PortInfo& port, int64_t channels) {
+  if (!is_real(port.dtype) && !(picture.mean.empty() && picture.scale.empty()))
+    return failure(Code::invalid_argument, "mean and scale are of real numbers; the input is {}", port.type);
   NNEX_TRY(check_setting("mean", picture.mean, channels));
   NNEX_TRY(check_setting("scale", picture.scale, channels));
   if (std::find(picture.scale.begin(), picture.scale.end(), 0) != picture.scale.end())
@@ -86,7 +88,7 @@ Result<Value> picture_input(std::string_view bytes, const PortInfo& port, const 
   NNEX_ASSIGN(const Tensor rgb, decode_picture({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}));
   NNEX_ASSIGN(const Placed p, placed(port, picture, rgb.shape()));
   const int64_t h = p.height, w = p.width, c = p.channels;
-  NNEX_TRY(check_settings(picture, c));
+  NNEX_TRY(check_settings(picture, port, c));
   std::vector<int64_t> extents = {1, h, w, c};
   if (p.channels_first) extents = {1, c, h, w};
   if (port.extents.size() == 3) extents.erase(extents.begin());
