@@ -32,6 +32,7 @@ expect 2 "needed f32[N,3,32,32]" "$nnex" run "$model" --input "$scratch/wrong.js
 head -c 5000 "$model" > "$scratch/cut.onnx"
 expect 3 "length runs past the end" "$nnex" run "$scratch/cut.onnx" --random
 expect 1 "length runs past the end" "$nnex" check "$scratch/cut.onnx"
+expect 3 "not an ONNX model, or cut off" "$nnex" inspect "$scratch/cut.onnx"
 expect 0 "median_ms" "$nnex" bench "$model" --seconds 0.1 --json
 # Compiled models in files: the second start takes the same answers from there.
 cp "$model" "$scratch/kept.onnx"; touch -d '1 hour ago' "$scratch/kept.onnx"
@@ -123,6 +124,8 @@ sed 's/Add (x, b)/my.Foo <k: int = 3> (x)/; s/17]/17, "my" : 1]/' "$scratch/defa
 expect 0 "the same as" "$nnex" convert "$scratch/foo.onnxtxt" "$scratch/foo2.onnxtxt"  # nobody can run it
 sed 's/Relu/Re lu/' "$scratch/m.onnxtxt" >"$scratch/broken.onnxtxt"
 expect 1 "column" "$nnex" check "$scratch/broken.onnxtxt"
+sed 's/y = Add (x, b)/a = Add (x, y) y = Relu (a)/' "$scratch/default.onnxtxt" >"$scratch/cycle.onnxtxt"
+expect 3 "input 'y' is made by a node behind it" "$nnex" run "$scratch/cycle.onnxtxt" --random
 expect 2 "the ending '.xyz' says no standard; known are .onnx" "$nnex" convert "$model" "$scratch/m.xyz" --set N=1
 expect 0 "variables" "$nnex" convert "$model" "$scratch/m.xyz" --set N=1 --to nnef
 expect 0 "variables" "$nnex" convert "$model" "$scratch/m-1.0" --set N=1
@@ -314,6 +317,7 @@ cat >"$scratch/three.onnxtxt" <<'TXT'
 <ir_version: 8, opset_import: ["" : 17]>
 g (float[1,4] a, float[1,4] h_in, int64[1] c) => (float[1,4] y, float[1,4] h_out) { f = Cast <to = 1> (c) y = Add (a, f) h_out = Add (h_in, y) }
 TXT
+expect 2 "input 'h_in' is carried from one step to the next: the first has zeros" "$nnex" run "$scratch/three.onnxtxt" --carry likely --random -i h_in=any.npy
 mkdir "$scratch/test_data_set_0"
 "$nnex" run "$scratch/three.onnxtxt" --random --save y="$scratch/test_data_set_0/input_0.pb" --save h_out="$scratch/test_data_set_0/input_1.pb" -q
 python3 -c 'import sys; open(sys.argv[1], "wb").write(b"\x08\x01\x10\x07\x4a\x08\x05" + bytes(7))' "$scratch/test_data_set_0/input_2.pb"

@@ -90,11 +90,17 @@ InputFileOptions InputOptions::file_options(const ReadingOptions& limits) const 
 
 namespace {
 
-/// The error of a name that no input has, where it is one's that the file has a default for.
+/// The error of a name that no input has, where it is one's that the file has a default for, or that is carried.
 Error unknown_input(Error e, const std::string& name, const ModelOptions& o) {
   const auto source = source_of(o.path);
   if (!source.ok()) return e;
   const auto model = inspect(*source);
+  const auto is_it = [&](const PortInfo& p) { return p.name == name; };
+  if (model.ok() && !o.carry.empty() && std::any_of(model->inputs.begin(), model->inputs.end(), is_it))
+    return Error(Code::invalid_argument,
+                 fmt::format("input '{}' is carried from one step to the next: the first has zeros, and it cannot be "
+                             "given",
+                             name));
   if (!model.ok() || std::find(model->defaults.begin(), model->defaults.end(), name) == model->defaults.end()) return e;
   return Error(Code::invalid_argument,
                fmt::format("input '{}' has a default in the file, which is a constant here: it cannot be given", name));

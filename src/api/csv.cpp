@@ -55,6 +55,12 @@ char separator_of(std::string_view line) {
   return ' ';
 }
 
+/// A cell as messages show it.
+std::string shown(std::string_view cell) {
+  constexpr size_t kShown = 40;
+  return cell.empty() ? "nothing" : fmt::format("'{}'{}", cell.substr(0, kShown), cell.size() > kShown ? "..." : "");
+}
+
 Error at_cell(size_t line, size_t column, const std::string& message, Code code = Code::invalid_argument) {
   return {code, fmt::format("line {}, column {}: {}", line, column + 1, message)};
 }
@@ -90,7 +96,7 @@ Result<std::vector<Cell>> cells_of(const Line& line, char separator) {
       if (!text) return at_cell(line.number, column, "a quote does not end on its line", Code::unreadable);
       cell = {*std::move(text), true};
       if (const std::string_view after = trimmed(rest.substr(0, rest.find(separator))); !after.empty())
-        return at_cell(line.number, column, fmt::format("found '{}' behind a quote", after), Code::unreadable);
+        return at_cell(line.number, column, fmt::format("found {} behind a quote", shown(after)), Code::unreadable);
     } else {
       cell.text = trimmed(rest.substr(0, rest.find(separator)));
     }
@@ -140,9 +146,7 @@ class Element {
 
  private:
   static Error refused(const Cell& cell, const std::string& needed) {
-    constexpr size_t kShown = 40;
-    const std::string found = cell.text.empty() ? "nothing" : fmt::format("'{}'", cell.text.substr(0, kShown));
-    return {Code::invalid_argument, fmt::format("found {}; needed {}", found, needed)};
+    return {Code::invalid_argument, fmt::format("found {}; needed {}", shown(cell.text), needed)};
   }
   std::string held() const { return fmt::format("a number that {} holds", name(type_)); }
 
@@ -225,6 +229,8 @@ bool begins_csv(std::string_view bytes) {
 Result<Tensor> read_csv(std::string_view text, const PortInfo& port, bool cast) {
   const DType type = port.dtype == DType::none ? DType::f32 : port.dtype;
   if (is_complex(type)) return Error(Code::unsupported, "CSV has no complex numbers; give them as .npy");
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos)
+    return failure(Code::unreadable, "byte {} is zero; needed a table of text", zero);
   std::vector<Line> lines = lines_of(text);
   if (lines.empty()) return Error(Code::unreadable, "found no rows; needed numbers");
   const char separator = separator_of(lines[0].text);
@@ -232,7 +238,7 @@ Result<Tensor> read_csv(std::string_view text, const PortInfo& port, bool cast) 
   const size_t columns = first.size();
   const bool named = is_header(first, type);
   if (named && lines.size() == 1)
-    return at_cell(lines[0].number, 0, fmt::format("found '{}'; needed a number", first[0].text));
+    return at_cell(lines[0].number, 0, fmt::format("found {}; needed a number", shown(first[0].text)));
   if (named) lines.erase(lines.begin());
   const auto rows = static_cast<int64_t>(lines.size());
   NNEX_ASSIGN(Shape shape, shape_for(port, rows, static_cast<int64_t>(columns)));

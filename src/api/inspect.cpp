@@ -111,12 +111,13 @@ Result<Inspection> look(const ModelSource& source, LoadOptions options) {
   const auto read = [&]() -> Result<ir::Graph> {
     NNEX_ASSIGN(const Recognised model, recognise(source));
     out.format = format_of(model.format);
-    if (model.format == ModelFormat::onnx && built(Format::onnx)) {
-      NNEX_ASSIGN(const OnnxFile file, open_onnx(model, options));
-      NNEX_ASSIGN(out.external_files, onnx_format::external_files(file.bytes));
-      NNEX_ASSIGN(out.defaults, onnx_format::default_inputs(file.bytes));
+    std::shared_ptr<const OnnxFile> file;
+    NNEX_ASSIGN(ir::Graph graph, read_model(model, options, &file));
+    if (file) {
+      NNEX_ASSIGN(out.external_files, onnx_format::external_files(file->bytes));
+      NNEX_ASSIGN(out.defaults, onnx_format::default_inputs(file->bytes));
     }
-    return read_model(model, options);
+    return graph;
   };
   auto graph = read();
   if (!graph.ok()) return std::move(graph).error().during("reading " + source.shown());

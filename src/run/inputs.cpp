@@ -72,7 +72,8 @@ bool fits(const Type& type, const Value& v) {
   return true;
 }
 
-/// Extents by number and by symbol. Nothing: they fit; else what else is to say ("; N is 3 in another input").
+/// Extents by number and by symbol. Nothing: they fit; else what else is to say ("; N is 3 in another input", or
+/// "; N is 3 in an axis before").
 std::optional<std::string> misfit(const PortInfo& port, const Tensor& t, std::map<std::string, int64_t>& symbols) {
   if (t.dtype() != port.dtype) return "";
   if (!port.known_rank) return std::nullopt;
@@ -84,8 +85,10 @@ std::optional<std::string> misfit(const PortInfo& port, const Tensor& t, std::ma
       continue;
     }
     auto [it, fresh] = symbols.emplace(port.dims[i], extent);
-    if (!fresh && it->second != extent && port.dims[i].find('?') == std::string::npos)
-      return fmt::format("; {} is {} in another input", port.dims[i], it->second);
+    if (fresh || it->second == extent || port.dims[i].find('?') != std::string::npos) continue;
+    const bool before = std::find(port.dims.begin(), port.dims.begin() + static_cast<ptrdiff_t>(i), port.dims[i]) !=
+                        port.dims.begin() + static_cast<ptrdiff_t>(i);
+    return fmt::format("; {} is {} in {}", port.dims[i], it->second, before ? "an axis before" : "another input");
   }
   return std::nullopt;
 }

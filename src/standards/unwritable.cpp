@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/joined.h"
 #include "graph/infer.h"
@@ -15,18 +16,20 @@ Error cannot_say(std::string_view standard, const ir::Graph& graph, const std::v
   struct Line {
     std::string_view reason;
     std::string places;
+    std::set<std::string> told = {};
   };
+  std::set<std::string> told;
   std::vector<Line> lines;
   std::map<std::string_view, size_t> line_of;
   for (const Unwritable& r : refused) {
     const auto [at, fresh] = line_of.emplace(r.reason, lines.size());
-    if (fresh) lines.push_back({r.reason, {}});
+    if (fresh) lines.push_back({r.reason, {}, {}});
     std::string& places = lines[at->second].places;
     const std::string& place = graph.place_of(r.node);
-    if (!place.empty()) places += (places.empty() ? ": " : ", ") + place;
+    told.insert(place.empty() ? fmt::format("{}", r.node.n) : place);  // a node of the file may be several here
+    if (!place.empty() && lines[at->second].told.insert(place).second) places += (places.empty() ? ": " : ", ") + place;
   }
-  std::string text =
-      fmt::format("{} cannot say {} operation{}:", standard, refused.size(), refused.size() == 1 ? "" : "s");
+  std::string text = fmt::format("{} cannot say {} operation{}:", standard, told.size(), told.size() == 1 ? "" : "s");
   for (const Line& l : lines) text += fmt::format("\n  {}{}", l.reason, l.places);
   return Error(Code::unsupported, std::move(text));
 }

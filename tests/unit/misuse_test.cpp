@@ -199,6 +199,9 @@ TEST(Misuse, InputsAreErrors) {
     ASSERT_FALSE(ran.ok()) << row.says;
     EXPECT_EQ(ran.error().text(), row.says);
   }
+  Session square = model_of("graph g(x: f32[N,N]) -> (y) { y = relu(x); }").session();
+  EXPECT_EQ(square.run(std::vector<Value>{*Tensor::make(DType::f32, Shape{2, 3})}).error().text(),
+            "input 'x': found f32[2,3]; needed f32[N,N]; N is 2 in an axis before");
   EXPECT_EQ(session.run({{"x", good}, {"pic", good}}).error().text(), "no input 'pic'; the model has: 'x' 'y'");
   std::vector<Tensor> out = {Tensor::borrow_mutable(DType::f32, Shape{1, 2}, nullptr)};
   EXPECT_EQ(session.run_into(std::vector<Value>{good, good}, out).error().text(),

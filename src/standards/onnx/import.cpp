@@ -96,6 +96,13 @@ Status Importer::value_info(std::string_view message, std::string& name, Type& t
 Result<ValueId> Importer::lookup(const std::string& name) {
   for (size_t s = scopes_.size(); s-- > 0;)
     if (auto it = scopes_[s].find(name); it != scopes_[s].end()) return it->second;
+  const bool later = std::any_of(coming_.begin(), coming_.end(), [&](std::string_view node) {
+    wire::Reader r(node);
+    for (Field f; r.next(f);)
+      if (f.number == NodeProto::output && f.bytes == name) return true;
+    return false;
+  });
+  if (later) return failure(Code::invalid_model, "input '{}' is made by a node behind it", name);
   return failure(Code::invalid_model, "input '{}' is not made by any node before, nor an input or initializer", name);
 }
 
@@ -290,7 +297,13 @@ Status Importer::graph_body(const GraphParts& parts, BlockId block, bool main, s
     const bool told = graph_[v].type.kind != nnex::Kind::unknown || i >= given.size();
     inference_.bind(v, told ? graph_[v].type : given[i]);
   }
-  for (std::string_view message : parts.nodes) NNEX_TRY(node(message, block, {}));
+  const auto coming = std::exchange(coming_, parts.nodes);
+  Status made = [&]() -> Status {
+    for (std::string_view message : parts.nodes) NNEX_TRY(node(message, block, {}));
+    return {};
+  }();
+  coming_ = coming;
+  NNEX_TRY(std::move(made));
   std::vector<ValueId> results;
   std::set<uint32_t> given_out;
   for (std::string_view message : parts.outputs) NNEX_TRY(kept(output(message, block, main, results, given_out)));
