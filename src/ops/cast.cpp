@@ -77,7 +77,9 @@ constexpr OpRow kCastOps[] = {
         .attrs = attrs_of<CastAttrs>(
             {field<&CastAttrs::to>("to", "The element type wanted.", required),
              field<&CastAttrs::saturate>("saturate", "To float8: clamp to the largest finite; else NaN or infinity."),
-             field<&CastAttrs::rounding>("rounding", "How a float becomes an integer."),
+             field<&CastAttrs::rounding>(
+                 "rounding",
+                 "How a float becomes an integer; of 4 and 2 bits it is the nearest, of which they keep the low bits."),
              field<&CastAttrs::e8m0>("e8m0", "How a number becomes a power of two, to f8e8m0.")}),
         .infer = infer_cast,
         .precision = precision_of_cast,
