@@ -11,10 +11,12 @@ import os
 import random
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 NNEX, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 MODELS = sys.argv[3] if len(sys.argv) > 3 else None
@@ -80,18 +82,24 @@ def main_program(name, inputs, outputs):
     return '\n'.join(text + ['  return 0;\n}\n'])
 
 
+def edges(*kinds):
+    """What inputs are made of where squares overflow, or numbers are none."""
+    return lambda kind, count, seed: array.array(LETTERS[kind], [kinds[i % len(kinds)] for i in range(count)])
+
+
 def same(kind, a, b):
     if len(a) != len(b): return 'found %d elements; needed %d' % (len(b), len(a))
     if kind not in ('f32', 'f64'):
         wrong = sum(x != y for x, y in zip(a, b))
         return '%d of %d integers differ' % (wrong, len(a)) if wrong else ''
-    mean = math.sqrt(sum(x * x for x in a) / max(1, len(a)))
+    finite = [x for x in a if math.isfinite(x)]
+    mean = math.sqrt(sum(x * x for x in finite) / max(1, len(finite)))
     limit = 1e-4 if kind == 'f32' else 1e-9
-    wrong = [abs(x - y) for x, y in zip(a, b) if not abs(x - y) <= limit * (mean + abs(x))]
+    wrong = [abs(x - y) for x, y in zip(a, b) if x != y and not (x != x and y != y) and not abs(x - y) <= limit * (mean + abs(x))]
     return '%d of %d differ, by %g at most' % (len(wrong), len(a), max(wrong)) if wrong else ''
 
 
-def network(label, model, options, sanitized=False):
+def network(label, model, options, sanitized=False, values_of=numbers, dialects=()):
     with tempfile.TemporaryDirectory() as scratch:
         name = re.sub(r'\W', '_', label)
         source = os.path.join(scratch, name + '.c')
@@ -104,7 +112,7 @@ def network(label, model, options, sanitized=False):
         check(label + ': the arena is told', '#define %s_ARENA_BYTES %d\n' % (name.upper(), told['arena_bytes']) in header)
         given, wanted, files = [], [], []
         for i, (_, kind, shape) in enumerate(inputs):
-            values = numbers(kind, math.prod(shape), i + 1)
+            values = values_of(kind, math.prod(shape), i + 1)
             write_npy(os.path.join(scratch, 'in%d.npy' % i), kind, shape, values)
             with open(os.path.join(scratch, 'in%d' % i), 'wb') as file: file.write(values.tobytes())
             given += ['--input', os.path.join(scratch, 'in%d.npy' % i)]
@@ -116,8 +124,9 @@ def network(label, model, options, sanitized=False):
         with open(main, 'w') as file: file.write(main_program(name, inputs, outputs))
         builds = [(c, []) for c in COMPILERS]
         if sanitized: builds.append((COMPILERS[0], ['-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all']))
+        builds += [(c, ['-std=' + dialect]) for c in COMPILERS for dialect in dialects]
         for compiler, more in builds:
-            built = label + ' by ' + ' '.join([compiler, *more[1:2]])
+            built = label + ' by ' + ' '.join([compiler, *more[-2:][:1]])
             program, part = os.path.join(scratch, 'program'), os.path.join(scratch, 'part.o')
             made = subprocess.run([compiler, *FLAGS, *more, '-c', source, '-o', part], capture_output=True, text=True)
             if not check(built + ': compiles without a warning', made.returncode == 0, made.stderr[:400]): continue
@@ -157,6 +166,44 @@ def refusals():
         check('C is not read', done.returncode == 3 and 'written and not read' in done.stderr, '%d %s' % (done.returncode, done.stderr))
         done = nnex('convert', shapes, os.path.join(scratch, 'net.txt'), '--to', 'c', '--set', 'N=1')
         check('a source ends in .c', done.returncode == 2 and 'needed a name in .c' in done.stderr, done.stderr)
+        done = nnex('convert', shapes, os.path.join(scratch, 'A.C'), '--set', 'N=1')
+        check('.C is C++', done.returncode == 2 and 'as compilers take .C for C++' in done.stderr, done.stderr)
+
+
+def alive(pid):
+    try: os.kill(pid, 0)
+    except ProcessLookupError: return False
+    with open('/proc/%d/stat' % pid) as file: return file.read().rsplit(')', 1)[1].split()[0] != 'Z'
+
+
+def compilers():
+    """Compilers that fail for reasons of their own, and those that are still at work when nnex ends."""
+    with tempfile.TemporaryDirectory() as scratch:
+        net, shapes = os.path.join(scratch, 'net.c'), os.path.join(ROOT, 'models/shapes/model.onnx')
+        for command in ('false', 'cc -include no/such.h'):
+            done = nnex('convert', shapes, net, '--set', 'N=1', CC=command)
+            check("'%s' is no compiler" % command, done.returncode == 4 and 'on a source of two lines, too' in done.stderr and '--no-verify' in done.stderr,
+                  '%d %s' % (done.returncode, done.stderr))
+            check('its lines are lines', '\\u000a' not in done.stderr, done.stderr)
+        check('no file is left of them', os.listdir(scratch) == [], str(os.listdir(scratch)))
+        slow, mark = os.path.join(scratch, 'slow'), os.path.join(scratch, 'mark')
+        with open(slow, 'w') as file: file.write('#!/bin/sh\nsleep 47 & echo $$ $! >%s.new\nmv %s.new %s\nwait\n' % (mark, mark, mark))
+        os.chmod(slow, 0o755)
+        for how in ('--timeout', 'SIGTERM'):
+            words = [NNEX, 'convert', shapes, net, '--set', 'N=1'] + (['--timeout', '2'] if how == '--timeout' else [])
+            with subprocess.Popen(words, env={**os.environ, 'CC': slow}, stderr=subprocess.PIPE) as run:
+                until = time.monotonic() + 60
+                while not os.path.exists(mark) and time.monotonic() < until: time.sleep(0.02)
+                if how == 'SIGTERM': run.terminate()
+                run.communicate(timeout=60)
+            check('%s ends nnex' % how, run.returncode == (3 if how == '--timeout' else -signal.SIGTERM), str(run.returncode))
+            if not check('%s: the compiler was started' % how, os.path.exists(mark)): continue
+            with open(mark) as file: pids = [int(word) for word in file.read().split()]
+            until = time.monotonic() + 5
+            while any(alive(pid) for pid in pids) and time.monotonic() < until: time.sleep(0.02)
+            check('%s: it ends, and what it started' % how, not any(alive(pid) for pid in pids))
+            os.remove(mark)
+            check('%s leaves nothing' % how, os.listdir(scratch) == ['slow'], str(os.listdir(scratch)))
 
 
 def refused_whole(model, options, *words):
@@ -175,7 +222,22 @@ with tempfile.TemporaryDirectory() as folder:
     document = os.path.join(folder, 'net.nnef')
     done = nnex('convert', os.path.join(ROOT, 'models/shapes/model.onnx'), document, '--set', 'N=1')
     if check('an NNEF document', done.returncode == 0, done.stderr): network('document', document, [])
+with tempfile.TemporaryDirectory() as folder:
+    def text(label, body, **how):
+        path = os.path.join(folder, label + '.onnxtxt')
+        with open(path, 'w') as file: file.write('<ir_version: 8, opset_import: ["" : 18]>\n' + body)
+        network(label, path, [], **how)
+    # Names that headers have as macros, and what is written; some of them GNU C alone.
+    text('names', 'g (float[3,8] LANES, float[8,16] WINDOW, float[16] SIZE_MAX, float[16] M_PI) => (float[3,16] HUGE_VAL, float[16] INT8_MAX) {\n'
+         '  a = MatMul(LANES, WINDOW)\n  HUGE_VAL = Add(a, SIZE_MAX)\n  INT8_MAX = Mul(M_PI, SIZE_MAX)\n}\n', dialects=('gnu17',))
+    body = ('g (float[2,4] x) => (float[2,1] y, float[2,1] s, float[2,4] n, uint8[2,4] q, float scale, uint8 zero) {\n  axes = Constant <value_ints = [1]> ()\n'
+            '  y = ReduceL2(x, axes)\n  s = ReduceSumSquare(x, axes)\n  n = LpNormalization <p = 2> (x)\n  q, scale, zero = DynamicQuantizeLinear(x)\n}\n')
+    text('large', body, values_of=edges(1e20, -3e19, 2e19, 1, 5, 2, 1, 0))
+    text('small', body, values_of=edges(1e-25, -3e-26, 2e-25, 0))
+    text('infinite', body, values_of=edges(math.inf, 2, -1, 3, 1))
+    text('nan', body, values_of=edges(1, 2, math.nan, 3, 5))
 refusals()
+compilers()
 if MODELS:
     def more(name, *options): network(name, os.path.join(MODELS, name, 'model.onnx'), [w for o in options for w in ('--set', o)])
     more('mnist_8')

@@ -4,9 +4,9 @@
 #pragma GCC visibility push(default)
 namespace nnex {
 
-/// Removes the files and folders that this process is writing and that have no name of their own yet. Whoever writes
-/// another one after it waits for the end of the program, which must come. Not for signal handlers: a thread that one
-/// wakes may call it.
+/// Ends the compilers that this process has started, and removes the files and folders that it is writing and that have
+/// no name of their own yet. Whoever writes another one after it waits for the end of the program, which must come. Not
+/// for signal handlers: a thread that one wakes may call it.
 void remove_unfinished() noexcept;
 
 }  // namespace nnex

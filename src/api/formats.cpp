@@ -51,8 +51,12 @@ Format format_of(ModelFormat format) {
 
 Result<Format> format_of_path(const std::string& path) {
   std::string known;
+  const std::string_view file = std::string_view(path).substr(path.rfind('/') + 1);
   for (const auto& [ending, name, format] : kEndings) {
-    if (has_ending(path, ending)) return format;
+    if (has_ending("_" + std::string(file), ending)) {
+      if (file.size() > ending.size()) return format;
+      return failure(Code::invalid_argument, "'{}' is an ending alone; needed a name before it", path);
+    }
     known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", ending, name);
   }
   const std::string ending = std::filesystem::path(path).extension().string();

@@ -79,6 +79,8 @@ Status check_name(const std::string& path, Format format) {
   if (format == Format::webnn && !ends_in(".webnn") && !ends_in(".mjs") && !ends_in(".js"))
     return failure(Code::invalid_argument, "'{}': needed a name in .webnn, .mjs or .js", path);
   const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+  if (format == Format::c && path.ends_with(".C"))
+    return failure(Code::invalid_argument, "'{}': needed a name in .c, as compilers take .C for C++", path);
   if (format == Format::c &&
       (!ends_in(".c") || name.find_first_of("\"\\\n") != std::string_view::npos))  // #include "NAME.h"
     return failure(Code::invalid_argument, "'{}': needed a name in .c, without quotes", path);
@@ -401,7 +403,7 @@ Result<Proof> run_made(const Made& made, const ModelSource& source, const std::s
     return proven_copy(*made.copy_of, written.string(), options);
   }
   if (made.format == Format::c) {
-    const OpenWritten open = [&] { return compile_c(made.c, written.string()); };
+    const OpenWritten open = [&] { return compile_c(made.c, written.string(), options.proof->run); };
     return prove(source, options.load, open, *options.proof);
   }
   LoadOptions load;

@@ -11,6 +11,11 @@
 #include "base/try.h"
 #include "nnex/unfinished.h"
 
+#if !defined(__EMSCRIPTEN__) && !defined(_WIN32)
+#define NNEX_HAS_GROUPS 1
+#include <signal.h>
+#endif
+
 namespace nnex {
 namespace {
 
@@ -19,6 +24,7 @@ namespace fs = std::filesystem;
 struct Unfinished {
   std::mutex mutex;
   std::multiset<std::string> paths;
+  std::set<int> groups;
 };
 
 /// Never destroyed: threads may still write while the program ends.
@@ -42,8 +48,14 @@ void UnfinishedLock::drop(const std::string& path) {
   if (const auto at = paths.find(path); at != paths.end()) paths.erase(at);
 }
 
+void UnfinishedLock::add_group(int group) { unfinished().groups.insert(group); }
+void UnfinishedLock::drop_group(int group) { unfinished().groups.erase(group); }
+
 void remove_unfinished() noexcept {
   unfinished().mutex.lock();  // and nobody gets it any more
+#ifdef NNEX_HAS_GROUPS
+  for (const int group : unfinished().groups) ::kill(-group, SIGTERM);  // compilers remove what they write elsewhere
+#endif
   for (const std::string& path : unfinished().paths) remove_all(path);
   unfinished().paths.clear();
 }

@@ -1,5 +1,6 @@
 #pragma once
-// What this process is writing and what has no name of its own yet: a program that ends at once finds it here.
+// What this process is writing and what has no name of its own yet, and who works for it: a program that ends at once
+// finds them here.
 
 #include <mutex>
 #include <string>
@@ -15,6 +16,9 @@ class UnfinishedLock {
   UnfinishedLock();
   void add(const std::string& path);
   void drop(const std::string& path);
+  /// A group of processes that works for this one, by its leader's id, until it is reaped: it ends with the program.
+  void add_group(int group);
+  void drop_group(int group);
 
  private:
   std::unique_lock<std::mutex> lock_;

@@ -255,13 +255,14 @@ Status infer_dynamic_quantize(InferCall& c) {
   return {};
 }
 
-/// The range widened to include 0, in f32 throughout; an empty or all-zero x has scale 1/255.
+/// The range widened to include 0, in f32 throughout; an empty or all-zero x has scale 1/255. A NaN is that of the
+/// range, as of ONNX's ReduceMin and ReduceMax.
 Status run_dynamic_quantize(Call& c) {
   float low = 0, high = 0;
   auto x = c.in<float>(0);
   for (float v : x) {
-    if (v < low) low = v;
-    if (v > high) high = v;
+    if (v < low || v != v) low = v;
+    if (v > high || v != v) high = v;
   }
   const float scale = (high == low ? 1.0f : high - low) / 255.0f;
   const float zero = std::nearbyint(std::fmin(std::fmax((0.0f - low) / scale, 0.0f), 255.0f));

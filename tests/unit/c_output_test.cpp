@@ -2,8 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "nnex/file.h"
 #include "nnex/load.h"
 #include "nnex/save.h"
+#include "ops/table.h"
+#include "source.h"
+#include "standards/c/write.h"
 #include "standards/c/write_text.h"
 
 namespace nnex {
@@ -43,11 +49,47 @@ TEST(COutput, NamesAreWordsOfCThatNobodyHas) {
       {"NULL", "NULL_"},
       {"*/ x /*", "x_2"},
       {"inputs", "inputs_"},
+      {"LANES", "LANES_"},
+      {"SIZE_MAX", "SIZE_MAX_"},
+      {"M_PIl", "M_PIl_"},  // of GNU C
+      {"math_errhandling", "math_errhandling_"},
+      {"static_cast", "static_cast_"},
+      {"X", "X"},
+      {"Xs", "Xs"},
+      {"I", "I_"},
   };
   std::set<std::string> taken;
   for (const auto& row : rows) EXPECT_EQ(identifier(row.wanted, "x", taken), row.name) << row.wanted;
   EXPECT_EQ(identifier(std::string(500, 'a'), "x", taken).size(), 48U);
   EXPECT_EQ(identifier(std::string(500, 'a'), "x", taken), std::string(48, 'a').append("_2"));
+}
+
+TEST(COutput, FilesAreNamedAsCompilersTakeThem) {
+  const struct {
+    const char *path, *says;
+  } rows[] = {{"A.C", "'A.C': needed a name in .c, as compilers take .C for C++"},
+              {".c", "'.c' is an ending alone; needed a name before it"},
+              {"w5/.c", "'w5/.c' is an ending alone; needed a name before it"},
+              {"w5/.onnx", "'w5/.onnx' is an ending alone; needed a name before it"},
+              {".tar.gz", "'.tar.gz' is an ending alone; needed a name before it"}};
+  const auto graph = load_graph(ModelSource::memory(
+      "version 1.0;\ngraph g(x) -> (y) { x = external<scalar>(shape = [2]); y = sqrt(x); }", "x.nnef"));
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  for (const auto& row : rows) {
+    const auto saved = save(*graph, row.path);
+    ASSERT_FALSE(saved.ok()) << row.path;
+    EXPECT_EQ(saved.error().message(), row.says);
+  }
+}
+
+/// Squares are rounded to the element's type, as every formula of nnex does: the sum of large ones is infinite in all.
+TEST(COutput, SquaresOverflowAsTheRowsDo) {
+  for (const char* body : {"y = l2_normalization(x, axes = [0]);", "y = rms_pool(x, size = [2], border = 'ignore');"}) {
+    const auto files = as_c(std::string("graph g(x) -> (y) { x = external(shape = [8]); ") + body + " }");
+    ASSERT_TRUE(files.ok()) << files.error().text();
+    EXPECT_NE((*files)[0].bytes.find("sum += (float)("), std::string::npos) << (*files)[0].bytes;
+    EXPECT_NE((*files)[0].bytes.find("(float)sum"), std::string::npos) << (*files)[0].bytes;
+  }
 }
 
 TEST(COutput, CommentsEndWhereTheyEnd) {
@@ -114,6 +156,20 @@ TEST(COutput, WhatNobodyUsesIsNotDeclared) {  // compilers warn of it
   const auto files = as_c("graph g(x) -> (y) { x = external(shape = [2,3]); y = sqrt(x); }");
   ASSERT_TRUE(files.ok()) << files.error().text();
   EXPECT_EQ((*files)[0].bytes.find("memory"), std::string::npos);
+}
+
+TEST(COutput, RowsWithoutAFunctionStandInTheDocument) {
+  const auto document = read_file(test::source_dir() + "/docs/c-output.md");
+  ASSERT_TRUE(document.ok()) << document.error().text();
+  const auto has_arrays = [](const auto& ports) {
+    return std::all_of(ports.begin(), ports.end(),
+                       [](const Port& p) { return !p.type.any_value && (p.type.allowed & (kN | kB)) != 0; });
+  };
+  for (const OpDef* op : all_ops()) {
+    if (has_function(*op) || !op->pure || !op->blocks.empty() || !has_arrays(op->inputs) || !has_arrays(op->outputs))
+      continue;
+    EXPECT_NE(document->find("`" + std::string(op->name) + "`"), std::string::npos) << op->name;
+  }
 }
 
 TEST(COutput, WhatCannotBeWrittenIsListedWhole) {

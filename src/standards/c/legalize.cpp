@@ -143,6 +143,12 @@ constexpr struct {
 
 }  // namespace
 
+bool is_legalized(std::string_view row) {
+  for (const auto& entry : kRewrites)
+    if (entry.row == row) return true;
+  return false;
+}
+
 Status legalize(ir::Graph& graph) {
   bool changed = false;
   for (NodeId id : graph.order()) {

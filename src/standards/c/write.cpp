@@ -69,8 +69,7 @@ class NetworkWriter {
 
   Result<Written> finish(const std::string& name) {
     Written out;
-    std::set<std::string> none;
-    out.name = identifier(name, "net", none);
+    out.name = word_of(name, "net");
     out.inputs = members(graph_.inputs(), "input");
     out.outputs = members(graph_.outputs(), "output");
     place_ports();
@@ -382,6 +381,10 @@ Status make_simple(ir::Graph& graph) {
 }
 
 }  // namespace
+
+bool has_function(const OpDef& op) {
+  return is_map(op) || op.view || !op.body.empty() || find_row(op.name) || is_legalized(op.name);
+}
 
 Result<Written> to_c(ir::Graph& graph, const std::string& name) {
   NNEX_TRY(passes::inline_functions(graph));

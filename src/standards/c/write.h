@@ -41,6 +41,10 @@ std::string header_text(const Written& model);
 /// (more constants than compilers take).
 Result<Written> to_c(ir::Graph& graph, const std::string& name);
 
+/// Whether the row has a function or loop of C, or others stand for it. What a node has for operands and attributes may
+/// still be refused.
+bool has_function(const OpDef& op);
+
 /// Writes PATH, a name in .c, and the header beside it. Errors: those of may_write; unreadable.
 Status save_source(const Written& model, const std::string& path, Existing existing = Existing::refuse);
 /// The header's name beside a source: "net.h" of "folder/net.c".

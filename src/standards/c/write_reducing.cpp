@@ -112,7 +112,7 @@ void write_fold(StepWriter& w) {
           return b.line("sum += fabs({});", value);
         case Fold::squares:
         case Fold::root_of_squares:
-          return b.line("sum += {0} * {0};", value);
+          return b.line("sum += {};", square_text(v, type));
         case Fold::log_of_sum_of_exp:
           return b.line("sum += exp({} - top);", value);
         default:
@@ -121,8 +121,8 @@ void write_fold(StepWriter& w) {
     });
     std::string result = "sum";
     if (fold == Fold::mean) result = fmt::format("sum / {}", std::max<int64_t>(p.gone.count(), real ? 0 : 1));
-    if (fold == Fold::root_of_squares) result = "sqrt(sum)";
-    if (fold == Fold::log_of_sum) result = "log(sum)";
+    if (fold == Fold::root_of_squares) result = fmt::format("sqrt(({})sum)", c_type(type));
+    if (fold == Fold::log_of_sum) result = fmt::format("log(({})sum)", c_type(type));
     if (fold == Fold::log_of_sum_of_exp) result = "isinf(top) ? top : log(sum) + top";
     b.line("*({}) = ({})({});", at[1], c_type(type), result);
   });
@@ -412,9 +412,9 @@ void write_lp_norm(StepWriter& w) {
     declare(w, type, "from", at[0]), declare(w, type, "to", at[1], true);
     b.line("double sum = 0;");
     over_gone(w, p, "from", [&](const std::string& v) {
-      b.line("sum += {};", squares ? fmt::format("{0} * {0}", v) : fmt::format("fabs((double){})", v));
+      b.line("sum += {};", squares ? square_text(v, type) : fmt::format("fabs((double){})", v));
     });
-    b.line("const {0} norm = ({0}){1} + {2};", c_type(type), squares ? "sqrt(sum)" : "sum", literal(a.bias, type));
+    b.line("const {0} norm = ({0}){1}(({0})sum) + {2};", c_type(type), squares ? "sqrt" : "", literal(a.bias, type));
     const bool zero = a.at_zero == AtZero::zero;  // there a NaN stays, too
     b.line("const {0} by = norm > {1}{2} ? norm : {1};", c_type(type), literal(a.epsilon, type),
            zero ? " || norm != norm" : "");

@@ -120,6 +120,10 @@ std::string literal(const Tensor& t, int64_t i) {
   }
 }
 
+std::string square_text(std::string_view number, DType type) {
+  return fmt::format("({0})({1} * {1})", c_type(type), number);
+}
+
 std::string math(std::string_view function, DType type) {
   return fmt::format("{}{}", function, type == DType::f32 ? "f" : "");
 }
@@ -128,26 +132,143 @@ std::string math(std::string_view function, DType type) {
 
 namespace {
 
-/// Words of C99 to C23 and of C++, and names that the headers and the written functions have.
-constexpr std::string_view kWords[] = {
-    "alignas",   "alignof",  "and",       "arena",    "asm",       "auto",     "bool",     "break",    "case",
-    "catch",     "char",     "class",     "const",    "constexpr", "continue", "default",  "delete",   "do",
-    "double",    "else",     "enum",      "explicit", "export",    "extern",   "false",    "float",    "for",
-    "friend",    "goto",     "if",        "inline",   "inputs",    "int",      "long",     "main",     "mutable",
-    "namespace", "new",      "not",       "nullptr",  "operator",  "or",       "outputs",  "private",  "protected",
-    "public",    "register", "restrict",  "return",   "short",     "signed",   "sizeof",   "static",   "struct",
-    "switch",    "template", "this",      "throw",    "true",      "try",      "typedef",  "typeid",   "typename",
-    "typeof",    "union",    "unsigned",  "using",    "virtual",   "void",     "volatile", "wchar_t",  "while",
-    "xor",       "linux",    "unix",      "i386",     "near",      "far",      "NULL",     "NAN",      "INFINITY",
-    "errno",     "size_t",   "ptrdiff_t", "vec",      "lanes",     "compl",    "concept",  "requires", "bitand",
-    "bitor",     "and_eq",   "or_eq",     "xor_eq",   "not_eq",    "signgam",  "decltype", "noexcept", "char8_t"};
+/// Words of C99 to C23 and of C++, and names that the headers and the written functions have; not those that
+/// is_like_macro() knows.
+constexpr std::string_view kWords[] = {"alignas",
+                                       "alignof",
+                                       "and",
+                                       "and_eq",
+                                       "arena",
+                                       "asm",
+                                       "auto",
+                                       "bitand",
+                                       "bitor",
+                                       "bool",
+                                       "break",
+                                       "case",
+                                       "catch",
+                                       "char",
+                                       "char16_t",
+                                       "char32_t",
+                                       "char8_t",
+                                       "class",
+                                       "co_await",
+                                       "co_return",
+                                       "co_yield",
+                                       "compl",
+                                       "complex",
+                                       "concept",
+                                       "const",
+                                       "const_cast",
+                                       "consteval",
+                                       "constexpr",
+                                       "constinit",
+                                       "continue",
+                                       "decltype",
+                                       "default",
+                                       "delete",
+                                       "do",
+                                       "double",
+                                       "double_t",
+                                       "dynamic_cast",
+                                       "else",
+                                       "enum",
+                                       "errno",
+                                       "explicit",
+                                       "export",
+                                       "extern",
+                                       "false",
+                                       "far",
+                                       "float",
+                                       "float_t",
+                                       "for",
+                                       "friend",
+                                       "goto",
+                                       "I",
+                                       "i386",
+                                       "if",
+                                       "imaginary",
+                                       "inline",
+                                       "inputs",
+                                       "int",
+                                       "lanes",
+                                       "linux",
+                                       "long",
+                                       "main",
+                                       "math_errhandling",
+                                       "max_align_t",
+                                       "mutable",
+                                       "namespace",
+                                       "near",
+                                       "new",
+                                       "noexcept",
+                                       "noreturn",
+                                       "not",
+                                       "not_eq",
+                                       "nullptr",
+                                       "operator",
+                                       "or",
+                                       "or_eq",
+                                       "outputs",
+                                       "private",
+                                       "protected",
+                                       "ptrdiff_t",
+                                       "public",
+                                       "register",
+                                       "reinterpret_cast",
+                                       "requires",
+                                       "restrict",
+                                       "return",
+                                       "short",
+                                       "signed",
+                                       "signgam",
+                                       "size_t",
+                                       "sizeof",
+                                       "static",
+                                       "static_assert",
+                                       "static_cast",
+                                       "struct",
+                                       "switch",
+                                       "template",
+                                       "this",
+                                       "thread_local",
+                                       "throw",
+                                       "true",
+                                       "try",
+                                       "typedef",
+                                       "typeid",
+                                       "typename",
+                                       "typeof",
+                                       "typeof_unqual",
+                                       "union",
+                                       "unix",
+                                       "unsigned",
+                                       "using",
+                                       "vec",
+                                       "virtual",
+                                       "void",
+                                       "volatile",
+                                       "wchar_t",
+                                       "while",
+                                       "xor",
+                                       "xor_eq"};
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || is_capital(c); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Whether headers may have a macro of that name: they begin in capitals (SIZE_MAX, M_PIl), and so do those of what is
+/// written.
+bool is_like_macro(std::string_view word) {
+  std::string letters;
+  for (const char c : word)
+    if (is_letter(c)) letters += c;
+  return letters.size() > 1 && is_capital(letters[0]) && is_capital(letters[1]);
+}
 
 }  // namespace
 
-std::string identifier(std::string_view wanted, std::string_view otherwise, std::set<std::string>& taken) {
+std::string word_of(std::string_view wanted, std::string_view otherwise) {
   constexpr size_t kMax = 48;  // C99 lets compilers tell names by their first 63 letters
   std::string word;
   for (const char c : wanted) {
@@ -159,8 +280,12 @@ std::string identifier(std::string_view wanted, std::string_view otherwise, std:
   }
   while (!word.empty() && word.back() == '_') word.pop_back();
   if (word.empty()) word = otherwise;
-  if (!is_letter(word[0])) word = fmt::format("{}_{}", otherwise, word);
-  if (std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords)) word += '_';
+  return is_letter(word[0]) ? word : fmt::format("{}_{}", otherwise, word);
+}
+
+std::string identifier(std::string_view wanted, std::string_view otherwise, std::set<std::string>& taken) {
+  std::string word = word_of(wanted, otherwise);
+  if (is_like_macro(word) || std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords)) word += '_';
   std::string name = word;
   for (int n = 2; !taken.insert(name).second; ++n) name = fmt::format("{}_{}", word, n);
   return name;

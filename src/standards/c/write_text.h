@@ -79,9 +79,13 @@ int64_t width(DType type);
 std::string literal(const Tensor& t, int64_t i);
 /// A number of a float type.
 std::string literal(double x, DType type);
+/// The square of a number, rounded to its type: it overflows where those of the rows' formulas do.
+std::string square_text(std::string_view number, DType type);
 /// The function of math.h for the type: "expf" of "exp" for f32.
 std::string math(std::string_view function, DType type);
 
+/// What begins names of C, like `wanted`: "conv/1:0" becomes "conv_1_0". `otherwise`: where nothing of it can be used.
+std::string word_of(std::string_view wanted, std::string_view otherwise);
 /// A name of C like `wanted` that is no word of C or of its headers and none of `taken`, where it is added:
 /// "conv/1:0" becomes "conv_1_0". `otherwise`: where nothing of it can be used.
 std::string identifier(std::string_view wanted, std::string_view otherwise, std::set<std::string>& taken);

@@ -172,10 +172,13 @@ void write_sum_pool(StepWriter& w) {
   b.line("double sum = 0;");
   loops->taps([&](const std::string& offset, const std::string& inside, const std::string&) {
     const std::string test = inside.empty() ? "" : fmt::format("if ({}) ", inside);
-    b.line("{}sum += {}{}[{}];", test, squares ? fmt::format("(double){}[{}] * ", in, offset) : "", in, offset);
+    const std::string value = fmt::format("{}[{}]", in, offset);
+    b.line("{}sum += {};", test, squares ? square_text(value, type) : value);
   });
   if (counts) b.line("const long taps = {};", divisor);
-  const std::string mean = counts ? "(taps ? sum / taps : 0)" : fmt::format("(sum / {})", divisor);
+  const std::string total = squares ? fmt::format("({})sum", c_type(type)) : "sum";
+  const std::string mean =
+      counts ? fmt::format("(taps ? {} / taps : 0)", total) : fmt::format("({} / {})", total, divisor);
   b.line("{}[{}] = ({}){}{};", out, loops->result(), c_type(type), squares ? "sqrt" : "", mean);
   loops->close_results();
 }
@@ -210,7 +213,7 @@ void around_each(StepWriter& w, const Ints& size, bool squares,
     ++open;
   }
   const std::string v = fmt::format("{}[{}]", in, x.rank() ? near : "0");
-  b.line("sum += {};", squares ? fmt::format("(double){0} * {0}", v) : v);
+  b.line("sum += {};", squares ? square_text(v, w.x_type()) : v);
   for (; open > 0; --open) b.close();
   b.line("const double mean = sum / {};", literal(volume, DType::f64));
   const std::string place = x.rank() ? at : "0";
