@@ -27,8 +27,9 @@ enum class TensorFormat : uint8_t {
 std::optional<TensorFormat> tensor_format_of(std::string_view path);
 
 /// The tensor that bytes of a format hold. Of .npz its only array; numbers of JSON and of tables, which are [rows,
-/// columns], become f32, quantised items of NNEF the reals they stand for. Errors: unreadable, with what is wrong;
-/// invalid_argument (several arrays); limit.
+/// columns], become f32, texts of JSON str, quantised items of NNEF the reals they stand for. Errors: unreadable, with
+/// what is wrong; invalid_argument (several arrays; a whole number of JSON that f32 does not hold, as values of a type
+/// do); limit.
 Result<Tensor> tensor_from_bytes(TensorFormat format, std::string_view bytes);
 /// The same of a file, by its ending. Errors: those; invalid_argument (another ending).
 Result<Tensor> read_tensor(const std::string& path);

@@ -1,5 +1,7 @@
 #include "nnex/check.h"
 
+#include <fmt/format.h>
+
 #include "api/certificate.h"
 #include "api/formats.h"
 #include "api/read.h"
@@ -204,7 +206,12 @@ class Check {
   void find_missing() {
     for (const Missing& m : missing_operators(*graph_))
       if (!onnx_ || !onnx_->broken.at(m.place))  // that ONNX has none of this name is told
-        faults_.add(failure(Code::unsupported, "operator {} is missing", m.text()));
+        faults_.add(missing(m));
+  }
+
+  static Error missing(const Missing& m) {
+    const std::string more = m.nodes > 1 ? fmt::format(" (of {} nodes, this is the first)", m.nodes) : "";
+    return failure(Code::unsupported, "operator {} is missing{}", m.op, more).at(m.place);
   }
 
   const Recognised& model_;

@@ -161,6 +161,7 @@ struct InputFile::Impl {
   std::string path, held;
   MappedFile file;
   InputKind kind = InputKind::npy;
+  bool guessed = false;  ///< Nothing but that it is no other kind speaks for this one.
   nlohmann::ordered_json json;
 
   std::string_view bytes() const { return held.empty() ? file.bytes() : held; }
@@ -204,6 +205,8 @@ Status InputFile::Impl::recognise(bool by_content) {
   const std::string_view all = bytes();
   NNEX_ASSIGN(kind,
               input_kind_of(path, all.substr(std::min(all.find_first_not_of(" \t\r\n"), all.size())), by_content));
+  guessed = by_content && kind == InputKind::pb;
+  if (all.empty() && by_content) return Error(Code::unreadable, "found 0 bytes; needed those of a file");
   if (kind == InputKind::json) {
     JsonLimits limits;
     limits.unique = true;
@@ -284,7 +287,12 @@ Result<Value> InputFile::Impl::read(const PortInfo& port, const Type& type, cons
       return picture_input(bytes(), port, fit.picture);
     case InputKind::pb: {
       auto owner = std::make_shared<const std::string>(bytes());
-      NNEX_ASSIGN(auto v, onnx_format::read_value(*owner, type, {owner, nullptr}));
+      auto read = onnx_format::read_value(*owner, type, {owner, nullptr});
+      if (!read.ok() && guessed)
+        return Error(Code::unreadable,
+                     "the bytes are of no kind that is known by its content: NumPy, NNEF's tensors, pictures, sound, "
+                     "JSON, rows of numbers, ONNX's messages");
+      NNEX_ASSIGN(auto v, std::move(read));
       return v.value.tensor() ? tensor(std::move(*v.value.tensor())) : Result<Value>(std::move(v.value));
     }
     case InputKind::npz: {

@@ -89,6 +89,26 @@ Json element(const Tensor& t, int64_t i) {
   return t.dtype() == DType::u64 ? Json(static_cast<uint64_t>(int_at(t, i))) : Json(int_at(t, i));
 }
 
+/// What items become that nobody says the type of: texts (of which numbers have some, too), else f32.
+DType type_of(const std::vector<const Json*>& items) {
+  const auto is_word = [](const Json* j) {
+    return std::any_of(std::begin(kWords), std::end(kWords), [&](const auto& w) { return *j == w.word; });
+  };
+  const bool texts = std::all_of(items.begin(), items.end(), [](const Json* j) { return j->is_string(); });
+  return texts && !std::all_of(items.begin(), items.end(), is_word) ? DType::str : DType::f32;
+}
+
+/// Whole numbers are not rounded where nobody asked for floats.
+Status check_exact(const Tensor& t, int64_t at, const Json& item) {
+  if (!item.is_number_integer()) return {};
+  const bool wide = item.is_number_unsigned() && item.get<uint64_t>() > uint64_t{INT64_MAX};
+  const double held = real_at(t, at);
+  if (wide ? held == std::ldexp(1.0, 64) || static_cast<uint64_t>(held) != item.get<uint64_t>()
+           : held == std::ldexp(1.0, 63) || static_cast<int64_t>(held) != item.get<int64_t>())
+    return refused(item, "a number that f32 holds, which numbers become that are read without a type");
+  return {};
+}
+
 Json lists_from(const Tensor& t, int64_t axis, int64_t& at) {
   if (axis == t.shape().rank()) return element(t, at++);
   Json list = Json::array();
@@ -111,7 +131,7 @@ Result<Tensor> tensor_of(const Json& lists, DType wanted, bool cast) {
   const auto count = Shape(extents).checked_count();
   const bool deep = !items.empty() && item_depth != static_cast<int64_t>(extents.size());
   if (deep || count != static_cast<int64_t>(items.size())) return Error(Code::unreadable, "lists of different depth");
-  const DType type = wanted == DType::none ? DType::f32 : wanted;
+  const DType type = wanted == DType::none ? type_of(items) : wanted;
   if (is_complex(type)) return Error(Code::unsupported, "JSON has no complex numbers; give them as .npy");
   NNEX_ASSIGN(Tensor t, Tensor::make(type, Shape(extents)));
   if (bits(type) < 8 && t.bytes() > 0) std::memset(t.mutable_data(), 0, static_cast<size_t>(t.bytes()));
@@ -122,6 +142,7 @@ Result<Tensor> tensor_of(const Json& lists, DType wanted, bool cast) {
       t.mutable_as<std::string>()[i] = items[i]->get<std::string>();
     } else if (is_real(type)) {
       NNEX_TRY(set_real_item(t, at, *items[i]));
+      if (wanted == DType::none) NNEX_TRY(check_exact(t, at, *items[i]));
     } else {
       NNEX_TRY(set_int_item(t, at, *items[i], cast));
     }

@@ -7,9 +7,10 @@
 
 namespace nnex {
 
-/// A tensor from nested lists of numbers, strings or booleans; a type of none means f32. Errors: unreadable (lists that
-/// make no array), invalid_argument (an item that the type does not hold exactly enough: a fraction for an integer,
-/// unless `cast`, or a number out of its range), unsupported (complex numbers).
+/// A tensor from nested lists of numbers, strings or booleans; a type of none means str where all
+/// items are texts, else f32. Errors: unreadable (lists that make no array), invalid_argument (an item that the type
+/// does not hold exactly enough: a fraction for an integer, unless `cast`, a number out of its range, or without a type
+/// a whole number that f32 does not hold), unsupported (complex numbers).
 Result<Tensor> tensor_of(const nlohmann::ordered_json& lists, DType type, bool cast);
 
 /// A value of the type: a sequence from a list of its items, an optional from null or what it has, a map from an

@@ -52,7 +52,7 @@ Result<Tensor> only_array(std::string_view bytes) {
 
 Result<Tensor> read_json(std::string_view bytes) {
   NNEX_ASSIGN(const auto lists, parse_json(bytes));
-  return tensor_of(lists, DType::f32, false);
+  return tensor_of(lists, DType::none, false);
 }
 
 Error tensors_alone(std::string_view what) {

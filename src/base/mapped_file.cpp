@@ -303,12 +303,17 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-/// Why nothing could be made there: the system says of a missing folder that the file is missing.
+/// Why nothing could be made there: the system says of a missing folder that the file is missing, and of a file in its
+/// place that it may not be entered.
 Error cannot_write(const std::string& path, const std::string& target, int number) {
   const std::string folder = folder_of(target);
   std::error_code unknown;
-  if ((number == ENOENT || number == ENOTDIR) && !std::filesystem::is_directory(folder, unknown))
+  const auto is = std::filesystem::status(folder, unknown).type();
+  if (is == std::filesystem::file_type::not_found)
     return {Code::unreadable, fmt::format("cannot write '{}': there is no folder '{}'", path, folder)};
+  if (is != std::filesystem::file_type::none && is != std::filesystem::file_type::unknown &&
+      is != std::filesystem::file_type::directory)
+    return {Code::unreadable, fmt::format("cannot write '{}': '{}' is no folder", path, folder)};
   return failed("write", path, number);
 }
 

@@ -414,6 +414,44 @@ TEST(TensorFile, SequencesOptionalsAndMapsAreMessagesAndJson) {
   EXPECT_EQ(value_from_bytes(TensorFormat::json, "[]", "list(f32[?])").error().code(), Code::invalid_argument);
 }
 
+TEST(TensorFile, ListsWithoutATypeAreNumbersOrTexts) {
+  const auto read = [](std::string_view json) { return tensor_from_bytes(TensorFormat::json, json); };
+  const auto texts = read(R"([["a", "NaN"], ["", "b"]])");
+  ASSERT_TRUE(texts.ok()) << texts.error().text();
+  EXPECT_EQ(Value(*texts).text(), "str[2,2]");
+  EXPECT_EQ(texts->strings()[3], "b");
+  const auto words = read(R"(["NaN", "Infinity"])");
+  ASSERT_TRUE(words.ok()) << words.error().text();
+  EXPECT_EQ(words->dtype(), DType::f32);
+  EXPECT_FALSE(read(R"(["a", 1])").ok());
+  EXPECT_EQ(read("[16777216, 9223372036854775808]")->as<float>()[1], 9223372036854775808.0F);
+  for (const char* wide : {"[9007199254740993]", "[16777217]", "[-16777217]", "[18446744073709551615]"}) {
+    const auto t = read(wide);
+    ASSERT_FALSE(t.ok()) << wide;
+    EXPECT_NE(t.error().message().find("; needed a number that f32 holds, which numbers become that are read without"),
+              std::string::npos)
+        << t.error().message();
+  }
+  const auto typed = value_from_bytes(TensorFormat::json, "[9007199254740993]", "i64[1]");
+  ASSERT_TRUE(typed.ok()) << typed.error().text();
+  EXPECT_EQ(typed->tensor()->as<int64_t>()[0], 9007199254740993);
+}
+
+TEST(InputFile, SaysThatBytesAreOfNoKind) {
+  PortInfo port;
+  port.name = "x", port.type = "f32[2]", port.dtype = DType::f32, port.known_rank = true, port.extents = {2};
+  EXPECT_EQ(InputFile::from_bytes("photo.png", "").error().message(), "found 0 bytes; needed those of a file");
+  for (const char* bytes : {"zzzz", "hello"}) {
+    const auto file = InputFile::from_bytes("a.npy", bytes);
+    ASSERT_TRUE(file.ok()) << file.error().text();
+    const auto value = file->value(port);
+    ASSERT_FALSE(value.ok());
+    EXPECT_EQ(value.error().code(), Code::unreadable);
+    EXPECT_EQ(value.error().message().find("the bytes are of no kind that is known by its content"), 0u)
+        << value.error().message();
+  }
+}
+
 TEST(TensorFile, TextThatIsNoUtf8GoesIntoMessagesAlone) {
   const Tensor t = Tensor::of<std::string>(Shape{1}, {"\xff"});
   const std::string needed = "'y' holds text that is no UTF-8, which JSON cannot hold; .pb can";
