@@ -247,6 +247,9 @@ class Session {
   const std::vector<NodeTime>& nodes() const;
   /// Bytes of activations and scratch memory the session holds.
   int64_t memory() const;
+  /// Gives that memory back, and what results of earlier runs left behind; states stay. The next run plans and
+  /// allocates anew, for what it needs. Error: invalid_argument (a run is on).
+  Status trim();
 
   struct [[gnu::visibility("hidden")]] Impl;
 

@@ -38,6 +38,15 @@ Status Frame::reserve(Memory& memory, int64_t bytes) {
   return {};
 }
 
+void Frame::trim() {
+  stretches_.clear();  // plans first: they point into slots and arenas
+  slots_ = std::vector<Value>(slots_.size());
+  arenas_.clear();
+  workspace_ = {};
+  held_ = 0;
+  pool_->clear();
+}
+
 Status Frame::interrupted() const {
   if (run_options_->cancel && run_options_->cancel->load(std::memory_order_relaxed))
     return Error(Code::cancelled, "the run was cancelled");
@@ -90,7 +99,8 @@ Result<std::vector<Value>> Frame::run(std::span<const Value> inputs, const RunOp
   return out;
 }
 
-Status Frame::run_into(std::span<const Value> inputs, std::span<Tensor> outputs, const RunOptions& options) {
+Status Frame::run_into(std::span<const Value> inputs, std::span<Tensor> outputs, std::span<const PortInfo> ports,
+                       const RunOptions& options) {
   into_ = outputs;
   Status ran = run_nodes(inputs, options);
   into_ = {};
@@ -103,7 +113,8 @@ Status Frame::run_into(std::span<const Value> inputs, std::span<Tensor> outputs,
     const Tensor* t = v->tensor();
     Tensor& to = outputs[i];
     if (!t || t->dtype() != to.dtype() || !(t->shape() == to.shape()) || is_object(to.dtype()))
-      return failure(Code::invalid_argument, "output {}: found room for {}; needed {}", i, Value(to).text(), v->text());
+      return failure(Code::invalid_argument, "output '{}': found room for {}; needed {}", ports[i].name,
+                     Value(to).text(), v->text());
     if (t->data() != to.data() && t->bytes() > 0) copy_bytes(to.mutable_data(), t->data(), t->bytes());
   }
   std::vector<Value> next;

@@ -47,8 +47,9 @@ class Frame {
   Result<std::vector<Value>> run(std::span<const Value> inputs, const RunOptions& options);
 
   /// The same with outputs written into the caller's memory. Error: invalid_argument where one has another type or
-  /// extents than the output.
-  Status run_into(std::span<const Value> inputs, std::span<Tensor> outputs, const RunOptions& options);
+  /// extents than the output, which is called as `ports` says.
+  Status run_into(std::span<const Value> inputs, std::span<Tensor> outputs, std::span<const PortInfo> ports,
+                  const RunOptions& options);
 
   /// Plans the network for inputs like these, of which types alone are read, and packs its weights: as far as nothing
   /// depends on their contents. Errors: those of planning.
@@ -59,6 +60,8 @@ class Frame {
   std::vector<Value> states;  ///< In the graph's order.
   /// May be asked while a run is on.
   int64_t memory() const { return held_; }
+  /// Lets go of all memory and plans of its own; states stay.
+  void trim();
 
  private:
   /// A plan bound to this frame's memory.

@@ -72,8 +72,13 @@ bool fits(const Type& type, const Value& v) {
   return true;
 }
 
-/// Extents by number and by symbol. Nothing: they fit; else what else is to say ("; N is 3 in another input", or
-/// "; N is 3 in an axis before").
+/// Whether another axis before this one has its symbol.
+bool is_earlier(const PortInfo& port, size_t axis) {
+  const auto at = port.dims.begin() + static_cast<std::ptrdiff_t>(axis);
+  return std::find(port.dims.begin(), at, *at) != at;
+}
+
+/// Extents by number and by symbol. Nothing: they fit; else what else is to say ("; N is 3 in another input", or axis).
 std::optional<std::string> misfit(const PortInfo& port, const Tensor& t, std::map<std::string, int64_t>& symbols) {
   if (t.dtype() != port.dtype) return "";
   if (!port.known_rank) return std::nullopt;
@@ -85,10 +90,8 @@ std::optional<std::string> misfit(const PortInfo& port, const Tensor& t, std::ma
       continue;
     }
     auto [it, fresh] = symbols.emplace(port.dims[i], extent);
-    if (fresh || it->second == extent || port.dims[i].find('?') != std::string::npos) continue;
-    const bool before = std::find(port.dims.begin(), port.dims.begin() + static_cast<ptrdiff_t>(i), port.dims[i]) !=
-                        port.dims.begin() + static_cast<ptrdiff_t>(i);
-    return fmt::format("; {} is {} in {}", port.dims[i], it->second, before ? "an axis before" : "another input");
+    if (!fresh && it->second != extent && port.dims[i].find('?') == std::string::npos)
+      return fmt::format("; {} is {} in another {}", port.dims[i], it->second, is_earlier(port, i) ? "axis" : "input");
   }
   return std::nullopt;
 }

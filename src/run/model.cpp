@@ -438,16 +438,16 @@ bool overlap(const Tensor& a, const Tensor& b) {
 }
 
 /// Kernels write outputs while they read inputs, and other outputs.
-Status check_apart(std::span<const Tensor> outputs, std::span<const Value> inputs,
-                   const std::vector<PortInfo>& input_ports) {
+Status check_apart(std::span<const Tensor> outputs, const std::vector<PortInfo>& output_ports,
+                   std::span<const Value> inputs, const std::vector<PortInfo>& input_ports) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto shared = [&](const std::string& other) {
       return failure(Code::invalid_argument,
-                     "output {}: found {}, which shares bytes with {}; needed memory of its own", i,
-                     Value(outputs[i]).text(), other);
+                     "output '{}': found {}, which shares bytes with {}; needed memory of its own",
+                     output_ports[i].name, Value(outputs[i]).text(), other);
     };
     for (size_t j = 0; j < i; ++j)
-      if (overlap(outputs[i], outputs[j])) return shared(fmt::format("output {}", j));
+      if (overlap(outputs[i], outputs[j])) return shared(fmt::format("output '{}'", output_ports[j].name));
     for (size_t j = 0; j < inputs.size() && j < input_ports.size(); ++j)
       if (const Tensor* t = inputs[j].tensor(); t && overlap(outputs[i], *t))
         return shared(fmt::format("input '{}'", input_ports[j].name));
@@ -458,21 +458,23 @@ Status check_apart(std::span<const Tensor> outputs, std::span<const Value> input
 }  // namespace
 
 Status Session::run_into(std::span<const Value> inputs, std::span<Tensor> outputs, const RunOptions& options) {
-  const size_t needed = impl().model->outputs.size();
-  if (outputs.size() != needed)
-    return failure(Code::invalid_argument, "found {} outputs; the model gives {}", outputs.size(), needed);
-  for (size_t i = 0; i < needed; ++i) {
+  const std::vector<PortInfo>& ports = impl().model->outputs;
+  if (outputs.size() != ports.size())
+    return failure(Code::invalid_argument, "found {} outputs; the model gives {}", outputs.size(), ports.size());
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const std::string& called = ports[i].name;
     if (!has_memory(outputs[i]))
-      return failure(Code::invalid_argument, "output {}: found {} without memory", i, Value(outputs[i]).text());
+      return failure(Code::invalid_argument, "output '{}': found {} without memory", called, Value(outputs[i]).text());
     if (outputs[i].writable()) continue;
     const std::string found = Value(outputs[i]).text();
-    return Error(Code::invalid_argument,
-                 outputs[i].read_only()
-                     ? fmt::format("output {}: {} was borrowed to be read; needed Tensor::borrow_mutable()", i, found)
-                     : fmt::format("output {}: others share the bytes of {}; needed a tensor alone", i, found));
+    return Error(
+        Code::invalid_argument,
+        outputs[i].read_only()
+            ? fmt::format("output '{}': {} was borrowed to be read; needed Tensor::borrow_mutable()", called, found)
+            : fmt::format("output '{}': others share the bytes of {}; needed a tensor alone", called, found));
   }
-  NNEX_TRY(check_apart(outputs, inputs, impl().model->inputs));
-  return impl().once(inputs, [&] { return impl().frame.run_into(inputs, outputs, options); });
+  NNEX_TRY(check_apart(outputs, ports, inputs, impl().model->inputs));
+  return impl().once(inputs, [&] { return impl().frame.run_into(inputs, outputs, ports, options); });
 }
 
 Result<std::map<std::string, Value>> Session::run(const std::map<std::string, Value>& inputs,
@@ -516,6 +518,10 @@ Status Session::reset_states() {
       impl().frame.states[i] = impl().model->compiled->graph.states[i].start;
     return {};
   });
+}
+
+Status Session::trim() {
+  return impl().alone([&]() -> Status { return impl().frame.trim(), Status(); });
 }
 
 void Session::profile(bool on) { impl().frame.profiling = on; }

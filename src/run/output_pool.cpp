@@ -26,8 +26,7 @@ Result<Tensor> OutputPool::make(DType type, const Shape& shape) {
   if (memory.bytes() == 0) {
     auto made = fresh(type, shape);
     if (!made.ok()) {  // what lies here unused may be what is missing
-      while (drop_oldest(0)) {
-      }
+      clear();
       made = fresh(type, shape);
     }
     if (!made.ok()) {
@@ -42,6 +41,11 @@ Result<Tensor> OutputPool::make(DType type, const Shape& shape) {
     pool->take_back(std::move(memory));
   });
   return Tensor::adopt(type, shape, data, std::move(owner));
+}
+
+void OutputPool::clear() {
+  while (drop_oldest(0)) {
+  }
 }
 
 Tensor OutputPool::taken(DType type, const Shape& shape) {

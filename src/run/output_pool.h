@@ -17,6 +17,8 @@ class OutputPool : public std::enable_shared_from_this<OutputPool> {
 
   /// As Tensor::make. Small tensors are left to the allocator.
   Result<Tensor> make(DType type, const Shape& shape);
+  /// Frees what lies here.
+  void clear();
 
  private:
   static constexpr int64_t kMinBytes = int64_t{64} << 10, kMaxBytes = int64_t{64} << 20;

@@ -201,23 +201,26 @@ TEST(Misuse, InputsAreErrors) {
   }
   Session square = model_of("graph g(x: f32[N,N]) -> (y) { y = relu(x); }").session();
   EXPECT_EQ(square.run(std::vector<Value>{*Tensor::make(DType::f32, Shape{2, 3})}).error().text(),
-            "input 'x': found f32[2,3]; needed f32[N,N]; N is 2 in an axis before");
+            "input 'x': found f32[2,3]; needed f32[N,N]; N is 2 in another axis");
   EXPECT_EQ(session.run({{"x", good}, {"pic", good}}).error().text(), "no input 'pic'; the model has: 'x' 'y'");
   std::vector<Tensor> out = {Tensor::borrow_mutable(DType::f32, Shape{1, 2}, nullptr)};
   EXPECT_EQ(session.run_into(std::vector<Value>{good, good}, out).error().text(),
-            "output 0: found f32[1,2] without memory");
+            "output 'z': found f32[1,2] without memory");
   out[0] = *good.tensor();
   EXPECT_EQ(session.run_into(std::vector<Value>{good, good}, out).error().text(),
-            "output 0: f32[1,2] was borrowed to be read; needed Tensor::borrow_mutable()");
+            "output 'z': f32[1,2] was borrowed to be read; needed Tensor::borrow_mutable()");
   out[0] = *Tensor::make(DType::f32, Shape{1, 2});
   const Tensor copy = out[0];
   EXPECT_EQ(session.run_into(std::vector<Value>{good, good}, out).error().text(),
-            "output 0: others share the bytes of f32[1,2]; needed a tensor alone");
+            "output 'z': others share the bytes of f32[1,2]; needed a tensor alone");
+  out[0] = *Tensor::make(DType::f32, Shape{3});
+  EXPECT_EQ(session.run_into(std::vector<Value>{good, good}, out).error().text(),
+            "output 'z': found room for f32[3]; needed f32[1,2]");
   float row[3] = {1, 2, 3};
   const Value left = Tensor::borrow(DType::f32, Shape{1, 2}, row);
   out[0] = Tensor::borrow_mutable(DType::f32, Shape{1, 2}, row + 1);
   EXPECT_EQ(session.run_into(std::vector<Value>{good, left}, out).error().text(),
-            "output 0: found f32[1,2], which shares bytes with input 'y'; needed memory of its own");
+            "output 'z': found f32[1,2], which shares bytes with input 'y'; needed memory of its own");
   EXPECT_EQ(row[2], 3);
   EXPECT_TRUE(session.run({{"x", good}, {"y", good}}).ok());
 }
@@ -229,7 +232,7 @@ TEST(Misuse, OneMemoryForTwoOutputs) {
   std::vector<Tensor> out = {Tensor::borrow_mutable(DType::f32, Shape{2}, memory),
                              Tensor::borrow_mutable(DType::f32, Shape{2}, memory + 1)};
   EXPECT_EQ(session.run_into(in, out).error().text(),
-            "output 1: found f32[2], which shares bytes with output 0; needed memory of its own");
+            "output 'z': found f32[2], which shares bytes with output 'y'; needed memory of its own");
   out[1] = Tensor::borrow_mutable(DType::f32, Shape{2}, memory + 2);
   ASSERT_TRUE(session.run_into(in, out).ok());
   EXPECT_EQ(std::vector<float>(memory, memory + 4), (std::vector<float>{-1, 2, 1, 0}));
