@@ -29,14 +29,15 @@
  * it, as threads of its own (of runs, of WebNN's contexts) may still be ending.
  *
  * Structs that begin with `size` are versioned by it: set it to sizeof(the struct) and the rest to 0 (as
- * `= {sizeof(nnex_run_options)}` does); later versions add members at the end, and 0 is always today's behaviour. A
- * `size` less than the struct of the first version had is refused as NNEX_INVALID_ARGUMENT, members of a later version
- * than the library's that are not 0 as NNEX_UNSUPPORTED.
+ * `= {.size = sizeof(nnex_run_options)}` does); later versions add members at the end, and 0 is always today's
+ * behaviour. A `size` less than the struct of the first version had is refused as NNEX_INVALID_ARGUMENT, members of a
+ * later version than the library's that are not 0 as NNEX_UNSUPPORTED.
  *
  * Callbacks `release` are called once, when nobody needs their context any more, from any thread. Where a function that
  * takes one fails, it is not called: the context stays the caller's.
  *
- * How a graph is walked stands in nnex_graph.h, WebNN's own interface in nnex_webnn.h; both are included at the end.
+ * How a graph is walked and given constants stands in nnex_graph.h, WebNN's own interface in nnex_webnn.h; both are
+ * included at the end. Documents that are named here (docs/...) are installed as share/doc/nnex/docs.
  */
 
 #include <stdbool.h>
@@ -57,8 +58,8 @@ extern "C" {
 
 /* "0.1.0": of the library that runs, not of this header. */
 NNEX_C_API const char* nnex_version(void);
-/* Whether the library has a feature: "onnx", "nnef", "webnn", "cvm" (it reads and writes such files),
- * "custom_operators", "dlpack", "threads". False for names it does not know. */
+/* Whether the library has a feature: "onnx", "nnef", "webnn", "cvm" (it reads and writes such files), "c" (it writes
+ * them), "custom_operators", "dlpack", "threads". False for names it does not know. */
 NNEX_C_API bool nnex_has(const char* feature);
 /* Threads this process may use, and the instruction set that runs take ("avx2"; the names of `nnex env`). */
 NNEX_C_API int nnex_usable_threads(void);
@@ -173,7 +174,8 @@ NNEX_C_API const char* nnex_value_text(const nnex_value* value);
 /* Items of a sequence, map, optional or sparse tensor: their number, and a new handle to one of them. */
 NNEX_C_API size_t nnex_value_count(const nnex_value* value);
 NNEX_C_API nnex_error* nnex_value_item(const nnex_value* value, size_t index, nnex_value** out);
-/* A sequence of values, which it shares. */
+/* A sequence of values, which it shares. Error of this one and the next two: NNEX_LIMIT, where values would nest deeper
+ * than 64. */
 NNEX_C_API nnex_error* nnex_sequence_make(nnex_value* const* items, size_t count, nnex_value** out);
 /* An optional with this item, which it shares, or with none (NULL). */
 NNEX_C_API nnex_error* nnex_optional_make(const nnex_value* item, nnex_value** out);
@@ -260,7 +262,10 @@ NNEX_C_API nnex_error* nnex_load_options_carry_likely(nnex_load_options* options
  */
 NNEX_C_API nnex_error* nnex_load_options_set(nnex_load_options* options, const char* name, const char* value);
 
-/* ---- Custom operators: what nnex lacks, computed by the host ---- */
+/* ---- Custom operators: what nnex lacks, computed by the host ----
+ *
+ * Of an operator that nnex has (`nnex ops` lists them) its own counts: one of the host's by that name is never called.
+ */
 
 typedef struct nnex_custom_node nnex_custom_node; /* One node, during a callback alone. */
 
@@ -296,7 +301,7 @@ typedef struct nnex_custom_op {
   size_t size;
   const char* domain; /* As ONNX has it; "" for NNEF's custom operations. */
   const char* name;
-  int64_t since, until; /* Versions of the domain that it serves; 0, 0: all. */
+  int64_t since, until; /* Versions of the domain that it serves; until 0: all from `since` on. */
   bool pure;            /* Equal inputs give equal outputs and nothing else happens: it may be computed at load. */
   /* The types of the outputs; NULL: they are known when the kernel has made them. */
   nnex_error* (*infer)(void* context, nnex_custom_node* node);
@@ -323,6 +328,10 @@ NNEX_C_API void nnex_model_free(nnex_model* model);
  * has ended), "written" (it is there since), "failed" (it could not be written), "none" (no folder was named, or such a
  * model is not kept). Nothing fails for the folder's sake. */
 NNEX_C_API const char* nnex_model_cache(const nnex_model* model);
+/* Why that is ("": there is nothing to say), and where the model is kept or would be ("": nowhere). NULL where there is
+ * no memory. */
+NNEX_C_API const char* nnex_model_cache_why(const nnex_model* model);
+NNEX_C_API const char* nnex_model_cache_file(const nnex_model* model);
 
 /* An input, output or state, or any value in a graph (nnex_graph.h); lives as long as its model, graph or report. */
 typedef struct nnex_port nnex_port;
@@ -385,6 +394,9 @@ NNEX_C_API nnex_error* nnex_session_set_state(nnex_session* session, const char*
 NNEX_C_API nnex_error* nnex_session_reset_states(nnex_session* session);
 /* Bytes of activations and scratch memory the session holds. */
 NNEX_C_API int64_t nnex_session_memory(const nnex_session* session);
+/* Gives that memory back, and what outputs of earlier runs left behind; states stay. The next run plans and allocates
+ * anew, for what it needs. Error: NNEX_INVALID_ARGUMENT, a run is on. */
+NNEX_C_API nnex_error* nnex_session_trim(nnex_session* session);
 /* From now on every run is timed node by node; the times of the last run that succeeded: */
 NNEX_C_API void nnex_session_profile(nnex_session* session, bool on);
 NNEX_C_API size_t nnex_session_nodes(const nnex_session* session);
@@ -405,6 +417,8 @@ NNEX_C_API bool nnex_report_sound(const nnex_report* report);
 NNEX_C_API size_t nnex_report_faults(const nnex_report* report);
 NNEX_C_API nnex_severity nnex_report_severity(const nnex_report* report, size_t fault);
 NNEX_C_API nnex_code nnex_report_code(const nnex_report* report, size_t fault);
+/* Texts of a fault. where: the node, or line and column; rule: its name in the standard; found, needed: what the
+ * message says of them, on their own. All but the message are "" where there is nothing to say. */
 NNEX_C_API const char* nnex_report_where(const nnex_report* report, size_t fault);
 NNEX_C_API const char* nnex_report_message(const nnex_report* report, size_t fault);
 NNEX_C_API const char* nnex_report_rule(const nnex_report* report, size_t fault);
@@ -437,15 +451,36 @@ NNEX_C_API int64_t nnex_inspection_parameter_bytes(const nnex_inspection* i);
 NNEX_C_API const char* nnex_inspection_multiply_adds(const nnex_inspection* i);
 NNEX_C_API void nnex_inspection_free(nnex_inspection* inspection);
 
+typedef struct nnex_saved nnex_saved;
+
 typedef struct nnex_save_options {
   size_t size;
-  const char* format;  /* "onnx", "nnef", "webnn", "cvm", "c"; NULL: what the path's ending says. */
+  const char* format;  /* "onnx", "onnxtxt" (its textual syntax), "nnef", "webnn", "cvm", "c"; into memory "tar" and
+                          "tgz"  (NNEF) and "mjs" and "js" (JavaScript), too; NULL: what the path's ending says. */
   const char* name;    /* Of the graph; NULL: its own. */
   bool custom;         /* Operations that the standard lacks are carried as custom ones (ONNX, NNEF). */
   bool overwrite;      /* A file that has the name already is replaced. */
   bool external_data;  /* ONNX: tensors in a file of their own. */
   bool keep_fragments; /* NNEF: a document that was read with fragments is written with them. */
+  bool prove;          /* nnex_convert: what is written is run beside the source first, as the command line does. Where
+                          outputs differ nothing is written, and that is an error. */
+  int64_t opset;       /* ONNX: of the standard domain; 0: the lowest that takes the operations, 17 at least. */
+  const nnex_run_options* run; /* Of the proof's runs; may be NULL. */
+  nnex_saved** saved; /* Becomes what is known of the files, the caller's to free; NULL where nothing is written.
+                         May be NULL. */
 } nnex_save_options;
+/* Their names; NULL past the last. */
+NNEX_C_API const char* nnex_saved_file(const nnex_saved* saved, size_t index);
+/* For people: what was upgraded, what that changed; NULL past the last. */
+NNEX_C_API const char* nnex_saved_note(const nnex_saved* saved, size_t index);
+/* One of "bytes" (of all files), "operations", "operands", "opset", "initializers", "variables", "variable_bytes",
+ * "symbol_bytes", "params_bytes", "weight_bytes", "arena_bytes" (of C: the memory that a run is given). 0 where the
+ * format has no such number; -1 for other words. */
+NNEX_C_API int64_t nnex_saved_number(const nnex_saved* saved, const char* what);
+/* Whether a proof was asked for and says that it computes the same; `why`, which may be NULL, is else why nothing could
+ * be said ("": none was asked for). */
+NNEX_C_API bool nnex_saved_proven(const nnex_saved* saved, const char** why);
+NNEX_C_API void nnex_saved_free(nnex_saved* saved);
 /* Writes the model of a source in the form of a standard. `load` and `save` may be NULL. */
 NNEX_C_API nnex_error* nnex_convert(const nnex_source* source, const char* path, const nnex_load_options* load,
                                     const nnex_save_options* save);
@@ -473,12 +508,15 @@ NNEX_C_API nnex_error* nnex_view(const nnex_source* source, const nnex_load_opti
 
 /* ---- Tensors in files ---- */
 
-/* The tensor of a file, by its ending: .npy, .npz (its only array), .pb (ONNX), .dat (NNEF), .json (numbers become
- * f32). Errors: NNEX_UNREADABLE, NNEX_INVALID_ARGUMENT (another ending, several arrays), NNEX_LIMIT. */
+/* The tensor of a file, by its ending: .npy, .npz (its only array), .pb (ONNX), .dat (NNEF), .csv ([rows, columns]),
+ * .json. Numbers of the last two become f32, texts of JSON NNEX_STR; nnex_port_read knows the type. Errors:
+ * NNEX_UNREADABLE, NNEX_INVALID_ARGUMENT (another ending, several arrays, a whole number of JSON that f32 does not
+ * hold), NNEX_LIMIT. */
 NNEX_C_API nnex_error* nnex_tensor_read(const char* path, nnex_value** out);
 /* Writes a tensor, by the ending. `name` is kept where the format has room for it and may be NULL; without `overwrite`
- * a file that is there stays, and is an error. Errors: NNEX_INVALID_ARGUMENT, NNEX_UNREADABLE, NNEX_UNSUPPORTED (a type
- * or an extent that the format lacks). */
+ * a file that is there stays, and is an error. .npy and .pb keep the type; of what NNEF lacks the values stay (.dat has
+ * bf16 as f32, i4 as i8), and .json and .csv have numbers alone. Errors: NNEX_INVALID_ARGUMENT, NNEX_UNREADABLE,
+ * NNEX_UNSUPPORTED (a type or an extent that the format lacks). */
 NNEX_C_API nnex_error* nnex_tensor_write(const nnex_value* tensor, const char* path, const char* name, bool overwrite);
 
 /* The arrays of a .npz file, by name. */
@@ -530,8 +568,8 @@ typedef struct nnex_graph nnex_graph;
 /* Reads a model and compiles nothing. `options` may be NULL. Errors: as of nnex_model_load. */
 NNEX_C_API nnex_error* nnex_graph_load(const nnex_source* source, const nnex_load_options* options, nnex_graph** out);
 /* A graph from its text, as nnex_graph_text gives it: "graph main(x: f32[N,2]) -> (y) { y = relu(x); }"; the grammar
- * stands in docs/graph-text.md. `name` stands in messages and may be NULL. Error: NNEX_INVALID_MODEL, with line and
- * column; NNEX_LIMIT. */
+ * stands in docs/graph-text.md. Weights need not stand in it: nnex_graph_set_constants gives inputs contents. `name`
+ * stands in messages and may be NULL. Error: NNEX_INVALID_MODEL, with line and column; NNEX_LIMIT. */
 NNEX_C_API nnex_error* nnex_graph_parse(const char* text, const char* name, nnex_graph** out);
 /* What a model runs: its graph after the passes. */
 NNEX_C_API nnex_error* nnex_graph_of_model(const nnex_model* model, nnex_graph** out);

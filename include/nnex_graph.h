@@ -1,13 +1,13 @@
 #ifndef NNEX_GRAPH_H
 #define NNEX_GRAPH_H
-/* Graphs in C (C99), walked: blocks, nodes, their attributes, and the values between them.
+/* Graphs in C (C99), walked: blocks, nodes, their attributes, and the values between them; and their constants, set.
  *
  *     for (i = 0; (node = nnex_graph_node(graph, i)); ++i)
  *       printf("%s makes %s\n", nnex_node_op(node), nnex_port_name(nnex_node_output(node, 0)));
  *
- * Everything here lives as long as its graph, is freed by nobody but with it, and may be asked from any number of
- * threads at once. The first such question of a graph looks at all of it; where there is no memory for that, the
- * answers are those of NULL. A value is the same nnex_port wherever it appears in a graph, as nnex_graph_input and
+ * Everything that is asked of a graph lives as long as it, is freed by nobody but with it, and may be asked from any
+ * number of threads at once. The first such question of a graph looks at all of it; where there is no memory for that,
+ * the answers are those of NULL. A value is the same nnex_port wherever it appears in a graph, as nnex_graph_input and
  * nnex_graph_output give it too. NULL, and an index that is too large, give NULL, 0 or false. */
 
 #include "nnex.h"
@@ -126,6 +126,19 @@ NNEX_C_API bool nnex_graph_state(const nnex_graph* graph, size_t index, const ch
  * ("domain:name"); NULL past the last. */
 NNEX_C_API const char* nnex_graph_symbol(const nnex_graph* graph, size_t index);
 NNEX_C_API const char* nnex_graph_function(const nnex_graph* graph, size_t index);
+
+/* ---- Constants ----
+ *
+ *     e = nnex_graph_parse("graph net(x: f32[N,3], w: f32[3,2]) -> (y) { y = matmul(x, w); }", NULL, &text);
+ *     if (!e) e = nnex_graph_set_constants(text, (const char*[]){"w"}, &weights, 1, &graph);
+ */
+
+/* The values of these names (inputs, constants, or what nodes make) become these tensors, whose bytes are shared: a
+ * graph is made from a text without its weights, or gets others. An input so given is none any more. Error:
+ * NNEX_INVALID_ARGUMENT (no such value, with the name that was probably meant; a name twice; another type or other
+ * extents than it has: found and needed). */
+NNEX_C_API nnex_error* nnex_graph_set_constants(const nnex_graph* graph, const char* const* names,
+                                                nnex_value* const* tensors, size_t count, nnex_graph** out);
 
 #ifdef __cplusplus
 }

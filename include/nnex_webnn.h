@@ -21,8 +21,8 @@ typedef struct nnex_ml_operand nnex_ml_operand;
 typedef struct nnex_ml_tensor nnex_ml_tensor;
 typedef struct nnex_ml_graph nnex_ml_graph;
 
-/* A value of JavaScript. Those below give NULL where there is no memory or an argument is NULL; the items of lists and
- * dictionaries are shared, not taken over. */
+/* A value of JavaScript. Those below give NULL where there is no memory or an argument is NULL, and where lists and
+ * dictionaries would nest deeper than 64; the items of both are shared, not taken over. */
 typedef struct nnex_ml_value nnex_ml_value;
 NNEX_C_API nnex_ml_value* nnex_ml_value_undefined(void);
 NNEX_C_API nnex_ml_value* nnex_ml_value_null(void);

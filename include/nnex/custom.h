@@ -63,7 +63,8 @@ class CustomRun {
   std::vector<bool> made_;                        ///< By output.
 };
 
-/// One operator of the host. Its functions are called from the threads that load and run models, several at a time
+/// One operator of the host, for what nnex lacks: of an operator that nnex has its own counts, and this one is never
+/// called. Its functions are called from the threads that load and run models, several at a time
 /// where several sessions run. What they return as errors, or throw, comes back as an Error that names the node.
 struct CustomOperator {
   std::string domain = {}, name = {};  ///< As ONNX has them; the domain of NNEF's custom operations is empty.

@@ -82,6 +82,7 @@ bool nnex_has(const char* feature) {
                    {"nnef", nnex::is_built(Format::nnef)},
                    {"webnn", nnex::is_built(Format::webnn)},
                    {"cvm", nnex::is_built(Format::cvm)},
+                   {"c", nnex::is_built(Format::c)},
                    {"custom_operators", true},
                    {"dlpack", true},
                    {"threads", true}};

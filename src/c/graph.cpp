@@ -1,9 +1,12 @@
-// Graphs of the C interface: read, written, compiled, and edited into others.
+// Graphs of the C interface: read, compiled, and edited into others.
+
+#include <set>
 
 #include "base/try.h"
 #include "c/handles.h"
 #include "c/watch.h"
 #include "nnex/edit.h"
+#include "nnex/suggest.h"
 
 namespace nnex::c {
 namespace {
@@ -79,6 +82,34 @@ const char* text_of(const nnex_graph& graph, bool whole) noexcept {
   }
 }
 
+/// "no value 'v' (did you mean 'w'?) in the network"
+Error no_value(const Graph& graph, const std::string& name) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::vector<ValueId>& values) {
+    for (ValueId v : values)
+      if (const auto value = graph.value(v); value.ok() && !value->name.empty()) names.push_back(value->name);
+  };
+  add(graph.inputs());
+  for (NodeId n : graph.nodes())
+    if (const auto node = graph.node(n); node.ok()) add(node->inputs), add(node->outputs);
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return {Code::invalid_argument, "no value '" + name + "'" + did_you_mean(name, views) + " in the network"};
+}
+
+/// The value becomes a constant of this content, or has it instead of its own.
+Status set_constant(Graph& graph, const std::string& name, const Value& content) {
+  const ValueId v = graph.find(name);
+  if (!v.valid()) return no_value(graph, name);
+  NNEX_ASSIGN(const ValueInfo old, graph.value(v));
+  if (old.constant.empty()) return graph.make_constant(v, content);
+  if (old.constant.text() != content.text())
+    return Error(Code::invalid_argument,
+                 "constant '" + name + "': found " + content.text() + "; needed " + old.constant.text());
+  NNEX_ASSIGN(const ValueId made, graph.add_constant(content, name));
+  NNEX_TRY(graph.set_name(v, ""));
+  return graph.replace_uses(v, made);
+}
+
 }  // namespace
 
 Result<nnex_port> port_of(const nnex_graph& graph, const Graph& typed, ValueId v) {
@@ -102,7 +133,7 @@ Result<nnex_graph*> graph_handle(Graph graph) {
 Result<std::vector<std::string>> texts_of(const char* const* texts, size_t count, const char* argument) {
   std::vector<std::string> all;
   for (size_t i = 0; i < count; ++i) {
-    if (!texts || !texts[i]) return null_argument(argument);
+    if (!texts || !texts[i]) return null_item(argument, texts, i);
     all.emplace_back(texts[i]);
   }
   return all;
@@ -172,27 +203,6 @@ nnex_error* nnex_model_compile(const nnex_graph* graph, const nnex_load_options*
   });
 }
 
-nnex_error* nnex_graph_save(const nnex_graph* graph, const char* path, const nnex_save_options* given) {
-  return c::guarded([&]() -> Status {
-    NNEX_C_NEED(graph);
-    NNEX_C_NEED(path);
-    NNEX_ASSIGN(const SaveOptions options, save_options(given));
-    NNEX_TRY(save(graph->graph, path, options));
-    return {};
-  });
-}
-
-nnex_error* nnex_graph_save_to_memory(const nnex_graph* graph, const nnex_save_options* given, nnex_files** out) {
-  if (out) *out = nullptr;
-  return c::guarded([&]() -> Status {
-    NNEX_C_NEED(graph);
-    NNEX_C_NEED(out);
-    NNEX_ASSIGN(const SaveOptions options, memory_options(given));
-    NNEX_ASSIGN(*out, saved_to_memory(graph->graph, options));
-    return {};
-  });
-}
-
 nnex_error* nnex_graph_extract(const nnex_graph* graph, const char* const* from, size_t from_count,
                                const char* const* to, size_t to_count, nnex_graph** out) {
   return edited(graph, out, [&](Graph& g) -> Status {
@@ -236,6 +246,22 @@ nnex_error* nnex_graph_narrow(const nnex_graph* graph, nnex_dtype to, const nnex
   return edited(graph, run, out, [&](Graph& g, const RunOptions& o) {
     const bool known = to > NNEX_NONE && to <= NNEX_STR;
     return narrow_weights(g, known ? static_cast<DType>(to) : DType::none, o);
+  });
+}
+
+nnex_error* nnex_graph_set_constants(const nnex_graph* graph, const char* const* names, nnex_value* const* tensors,
+                                     size_t count, nnex_graph** out) {
+  return edited(graph, out, [&](Graph& g) -> Status {
+    NNEX_ASSIGN(const std::vector<std::string> named, texts_of(names, count, "names"));
+    std::set<std::string_view> seen;
+    for (size_t i = 0; i < count; ++i) {
+      if (!tensors || !tensors[i]) return null_item("tensors", tensors, i);
+      if (!seen.insert(named[i]).second)
+        return Error(Code::invalid_argument, "found the name '" + named[i] + "' twice");
+      NNEX_ASSIGN(const Value content, lasting(*tensors[i]));
+      NNEX_TRY(set_constant(g, named[i], content));
+    }
+    return {};
   });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // What stands behind the handles of nnex.h, and the way in and out of C: no exception and no C++ type crosses.
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <exception>
@@ -8,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,10 +31,19 @@ struct nnex_error {
   std::vector<nnex::Remedy> remedies = {};  ///< where it has it of a function of nnex.
 };
 
+namespace nnex::c {
+/// How deep values, and those of WebNN, nest that are made here: who frees, copies or prints one descends.
+inline constexpr int kMaxNesting = 64;
+/// How deep a value nests: as deep as its first items do.
+int nesting_of(const Value& v);
+}  // namespace nnex::c
+
 struct nnex_value {
-  explicit nnex_value(nnex::Value v) : value(std::move(v)), text(value.text()) {}
+  explicit nnex_value(nnex::Value v, int within = 0)
+      : value(std::move(v)), text(value.text()), nesting(std::max(within, nnex::c::nesting_of(value))) {}
   nnex::Value value;
   std::string text;   ///< What nnex_value_text() gives.
+  int nesting;        ///< How many values lie in one another; of a tensor 0.
   bool lent = false;  ///< To a callback, with whose end its memory may go.
 };
 
@@ -53,6 +64,8 @@ struct nnex_port {
 struct nnex_model {
   nnex::Model model;
   std::vector<nnex_port> inputs, outputs, states;
+  mutable std::mutex telling = {};
+  mutable std::set<std::string> told = {};  ///< Texts of the cache that were asked for.
 };
 
 namespace nnex::c {
@@ -92,6 +105,10 @@ struct nnex_inspection {
   std::string format;
 };
 
+struct nnex_saved {
+  nnex::SaveReport report;
+};
+
 struct nnex_files {
   std::vector<nnex::NamedBytes> files;
 };
@@ -117,13 +134,27 @@ Result<nnex_graph*> graph_handle(Graph graph);
 Result<nnex_port> port_of(const nnex_graph& graph, const Graph& typed, ValueId v);
 /// What whoever keeps the value holds: of one that is lent a copy. Errors: limit.
 Result<Value> lasting(const nnex_value& v);
-/// What handles and texts of the caller's hold; errors name the argument.
+/// The nesting of a value with such an item. Error: limit.
+Result<int> nesting_around(int nesting);
+/// What handles and texts of the caller's hold; errors name the argument and which of them.
 Result<std::vector<Value>> values_of(nnex_value* const* values, size_t count, const char* argument);
 Result<std::vector<std::string>> texts_of(const char* const* texts, size_t count, const char* argument);
-Result<SaveOptions> save_options(const nnex_save_options* given);
+/// How a model is written, and what of it is told.
+struct Saving {
+  SaveOptions options = {};
+  bool prove = false;
+  const nnex_run_options* run = nullptr;  ///< Of the proof.
+  nnex_saved** saved = nullptr;           ///< The caller's, set to null here.
+
+  void tell(SaveReport report) const {
+    if (saved) *saved = new nnex_saved{std::move(report)};
+  }
+};
+Result<Saving> saving_of(const nnex_save_options* given);
+/// The same where no source is there to run beside what is written. Error: invalid_argument, a proof is asked for.
+Result<Saving> unproven(const nnex_save_options* given);
 /// The same for files in memory, which need a format.
-Result<SaveOptions> memory_options(const nnex_save_options* given);
-Result<nnex_files*> saved_to_memory(const Graph& graph, const SaveOptions& saving);
+Result<Saving> in_memory(const nnex_save_options* given);
 /// The options behind a handle that may be null.
 inline LoadOptions options_of(const nnex_load_options* o) { return o ? o->options : LoadOptions(); }
 /// A struct that is versioned by its size, and where the members end that its first version had.
@@ -198,6 +229,12 @@ nnex_error* guarded(F&& body) noexcept {
 /// "found NULL for 'session'"
 inline Error null_argument(const char* argument) {
   return {Code::invalid_argument, std::string("found NULL for '") + argument + "'"};
+}
+
+/// The same of an array of the caller's, or of item `index` of it: "found NULL for 'items[2]'".
+inline Error null_item(const char* argument, const void* array, size_t index) {
+  const std::string item = argument + (array ? "[" + std::to_string(index) + "]" : std::string());
+  return null_argument(item.c_str());
 }
 
 }  // namespace nnex::c

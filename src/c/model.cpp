@@ -22,7 +22,7 @@ Result<std::vector<Value>> values_of(nnex_value* const* values, size_t count, co
   if (!values && count) return null_argument(argument);
   std::vector<Value> all;
   for (size_t i = 0; i < count; ++i) {
-    if (!values[i]) return null_argument((std::string(argument) + "[]").c_str());
+    if (!values[i]) return null_item(argument, values, i);
     all.push_back(values[i]->value);
   }
   return all;
@@ -49,6 +49,23 @@ Status run(nnex_session* session, const nnex_run_options* given, Run&& body) {
   NNEX_TRY(body(watch.options()));
   if (session->profiled) session->nodes = session->session.nodes();
   return {};
+}
+
+/// What the cache says now, in a text that lives as long as the model. NULL where there is no memory.
+const char* told(const nnex_model& m, std::string CacheInfo::*text) noexcept {
+  try {
+    const CacheInfo info = m.model.cache();
+    const std::lock_guard lock(m.telling);
+    return m.told.insert(info.*text).first->c_str();
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+/// "'y'", or the number of one that the model does not have.
+std::string output_name(const nnex_session& session, size_t index) {
+  const std::vector<PortInfo>& outputs = session.model.outputs();
+  return index < outputs.size() ? "'" + outputs[index].name + "'" : std::to_string(index);
 }
 
 }  // namespace
@@ -95,6 +112,9 @@ const char* nnex_model_cache(const nnex_model* m) {
   static constexpr const char* kWords[] = {"none", "found", "due", "written", "failed"};  // as CacheUse has them
   return m ? kWords[static_cast<size_t>(m->model.cache().use)] : nullptr;
 }
+
+const char* nnex_model_cache_why(const nnex_model* m) { return m ? told(*m, &CacheInfo::why) : nullptr; }
+const char* nnex_model_cache_file(const nnex_model* m) { return m ? told(*m, &CacheInfo::file) : nullptr; }
 
 size_t nnex_model_inputs(const nnex_model* m) { return m ? m->inputs.size() : 0; }
 size_t nnex_model_outputs(const nnex_model* m) { return m ? m->outputs.size() : 0; }
@@ -168,11 +188,11 @@ nnex_error* nnex_session_run_into(nnex_session* session, nnex_value* const* inpu
     std::vector<Tensor> out;
     for (size_t i = 0; i < output_count; ++i) {
       Tensor* t = outputs[i] ? outputs[i]->value.tensor() : nullptr;
-      if (!t) return Error(Code::invalid_argument, "output " + std::to_string(i) + ": found no tensor to write into");
+      const std::string its = "output " + output_name(*session, i) + ": found ";
+      if (!t) return Error(Code::invalid_argument, its + "no tensor to write into");
       if (!t->writable())
         return Error(Code::invalid_argument,
-                     "output " + std::to_string(i) + ": found " + outputs[i]->text +
-                         (t->read_only() ? ", which may only be read" : ", which others share") +
+                     its + outputs[i]->text + (t->read_only() ? ", which may only be read" : ", which others share") +
                          "; needed a tensor that may be written");
       // The handle keeps the bytes; the run gets them as the caller's.
       out.push_back(Tensor::borrow_mutable(t->dtype(), t->shape(), t->mutable_data()));
@@ -234,6 +254,13 @@ nnex_error* nnex_session_reset_states(nnex_session* session) {
 }
 
 int64_t nnex_session_memory(const nnex_session* session) { return session ? session->session.memory() : 0; }
+
+nnex_error* nnex_session_trim(nnex_session* session) {
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(session);
+    return session->session.trim();
+  });
+}
 
 void nnex_session_profile(nnex_session* session, bool on) {
   if (!session) return;

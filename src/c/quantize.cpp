@@ -87,7 +87,9 @@ Result<QuantizeOptions> quantize_options(const nnex_quantize_options& o) {
   s.per_channel = !o.per_tensor, s.correct_bias = !o.no_bias_correction;
   s.equalize = o.equalize, s.smooth = o.smooth;
   if (o.recipe) {
-    NNEX_ASSIGN(out.recipe, parse_recipe(o.recipe));
+    auto recipe = parse_recipe(o.recipe);
+    if (!recipe.ok()) return Error(Code::invalid_argument, recipe.error().message()).at("options->recipe");
+    out.recipe = *std::move(recipe);
   }
   out.plan = o.measured ? QuantizePlan::measured : QuantizePlan::all;
   out.arithmetic = o.fastest ? CalibrateOn::fastest : CalibrateOn::portable;

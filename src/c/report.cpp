@@ -1,7 +1,5 @@
-// Checking, inspecting and converting through the C interface.
+// Checking, inspecting and drawing through the C interface.
 
-#include <algorithm>
-#include <iterator>
 #include <memory>
 
 #include "base/try.h"
@@ -15,16 +13,11 @@ inline constexpr FirstVersion kFirstVersion<nnex_view_options> = {
 
 namespace {
 
-constexpr std::pair<Format, const char*> kFormats[] = {
-    {Format::onnx, "onnx"}, {Format::nnef, "nnef"}, {Format::webnn, "webnn"}, {Format::cvm, "cvm"}, {Format::c, "c"}};
-
-Result<Format> format_named(std::string_view word) {
-  std::string known;
-  for (const auto& [format, text] : kFormats) {
-    if (text == word) return format;
-    known += (known.empty() ? "" : ", ") + std::string(text);
-  }
-  return Error(Code::invalid_argument, "found format '" + std::string(word) + "'; needed " + known);
+/// "onnx": the word of the command line.
+std::string format_word(Format format) {
+  std::string word(name(format));
+  for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return word;
 }
 
 const Fault* fault_at(const nnex_report* r, size_t i) { return r && i < r->all.size() ? &r->all[i] : nullptr; }
@@ -42,33 +35,6 @@ Result<ViewFormat> view_format_named(std::string_view word) {
 }
 
 }  // namespace
-
-Result<SaveOptions> save_options(const nnex_save_options* given) {
-  NNEX_ASSIGN(const nnex_save_options o, known(given));
-  SaveOptions s;
-  if (o.format) {
-    auto format = format_named(o.format);
-    if (!format.ok()) return std::move(format).error();
-    s.format = *format;
-  }
-  if (o.name) s.name = o.name;
-  s.custom = o.custom;
-  s.overwrite = o.overwrite ? Overwrite::replace : Overwrite::refuse;
-  s.onnx.external_data = o.external_data;
-  s.nnef.keep_fragments = o.keep_fragments;
-  return s;
-}
-
-Result<SaveOptions> memory_options(const nnex_save_options* given) {
-  NNEX_ASSIGN(SaveOptions saving, save_options(given));
-  if (!saving.format) return Error(Code::invalid_argument, "found no save->format; needed onnx, nnef, webnn, cvm or c");
-  return saving;
-}
-
-Result<nnex_files*> saved_to_memory(const Graph& graph, const SaveOptions& saving) {
-  NNEX_ASSIGN(std::vector<NamedBytes> files, to_bytes(graph, *saving.format, saving));
-  return new nnex_files{std::move(files)};
-}
 
 }  // namespace nnex::c
 
@@ -117,9 +83,7 @@ nnex_error* nnex_inspect(const nnex_source* source, const nnex_load_options* opt
     auto found = inspect(source->source, options_of(options));
     if (!found.ok()) return std::move(found).error();
     auto inputs = ports_of(found->inputs), outputs = ports_of(found->outputs), states = ports_of(found->states);
-    const auto* named =
-        std::find_if(std::begin(kFormats), std::end(kFormats), [&](const auto& f) { return f.first == found->format; });
-    std::string format = named->second;
+    std::string format = format_word(found->format);
     auto made = std::make_unique<nnex_inspection>(nnex_inspection{
         std::move(*found), std::move(inputs), std::move(outputs), std::move(states), {}, std::move(format)});
     for (const MetadataEntry& e : made->inspection.metadata)
@@ -177,46 +141,6 @@ const char* nnex_inspection_multiply_adds(const nnex_inspection* i) {
   return i ? i->inspection.multiply_adds.c_str() : nullptr;
 }
 void nnex_inspection_free(nnex_inspection* i) { delete i; }
-
-nnex_error* nnex_convert(const nnex_source* source, const char* path, const nnex_load_options* load,
-                         const nnex_save_options* save) {
-  return c::guarded([&]() -> Status {
-    NNEX_C_NEED(source);
-    NNEX_C_NEED(path);
-    auto saving = save_options(save);
-    if (!saving.ok()) return std::move(saving).error();
-    ConvertOptions o;
-    o.load = options_of(load);
-    o.save = std::move(*saving);
-    auto report = convert(source->source, path, o);
-    return report.ok() ? Status() : Status(std::move(report).error());
-  });
-}
-
-nnex_error* nnex_convert_to_memory(const nnex_source* source, const nnex_load_options* load,
-                                   const nnex_save_options* save, nnex_files** out) {
-  if (out) *out = nullptr;
-  return c::guarded([&]() -> Status {
-    NNEX_C_NEED(source);
-    NNEX_C_NEED(out);
-    NNEX_ASSIGN(const SaveOptions saving, memory_options(save));
-    NNEX_ASSIGN(const Graph graph, load_graph(source->source, options_of(load)));
-    NNEX_ASSIGN(*out, saved_to_memory(graph, saving));
-    return {};
-  });
-}
-
-size_t nnex_files_count(const nnex_files* f) { return f ? f->files.size() : 0; }
-const char* nnex_files_name(const nnex_files* f, size_t i) {
-  return f && i < f->files.size() ? f->files[i].name.c_str() : nullptr;
-}
-const void* nnex_files_data(const nnex_files* f, size_t i, size_t* size) {
-  if (size) *size = 0;
-  if (!f || i >= f->files.size()) return nullptr;
-  if (size) *size = f->files[i].bytes.size();
-  return f->files[i].bytes.data();
-}
-void nnex_files_free(nnex_files* f) { delete f; }
 
 nnex_error* nnex_view(const nnex_source* source, const nnex_load_options* load, const nnex_view_options* options,
                       nnex_files** out) {

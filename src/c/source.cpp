@@ -80,6 +80,14 @@ Status word(const char* name, const char* value, E& to, std::initializer_list<st
   return no_number(name, value, needed.c_str());
 }
 
+/// "best, scalar, sse4, ...", some of which another kind of machine has.
+std::string instruction_sets() {
+  std::string all;
+  for (int i = 0; i <= static_cast<int>(InstructionSet::wasm); ++i)
+    all += (all.empty() ? "" : ", ") + std::string(nnex::name(static_cast<InstructionSet>(i)));
+  return all;
+}
+
 Status set(LoadOptions& o, const char* name, const char* value) {
   const std::string_view n = name;
   if (n == "optimize") return truth(name, value, o.optimize);
@@ -95,7 +103,7 @@ Status set(LoadOptions& o, const char* name, const char* value) {
   if (n == "cache") return o.cache = value, Status();
   if (n == "isa") {
     const auto isa = instruction_set_named(value);
-    if (!isa) return no_number(name, value, "the name of an instruction set, as nnex_isa() gives it");
+    if (!isa) return no_number(name, value, ("one of " + instruction_sets()).c_str());
     return o.isa = *isa, Status();
   }
   if (n == "dialect")

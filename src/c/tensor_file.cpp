@@ -19,8 +19,8 @@ namespace {
 
 Existing existing(bool overwrite) { return overwrite ? Existing::replace : Existing::refuse; }
 
-Result<const Tensor*> tensor_in(const nnex_value* value, const char* argument) {
-  if (!value) return null_argument(argument);
+Result<const Tensor*> tensor_in(const nnex_value* value, const std::string& argument) {
+  if (!value) return null_argument(argument.c_str());
   const Tensor* t = value->value.tensor();
   if (!t) return Error(Code::invalid_argument, "found " + value->text + "; needed a tensor");
   return t;
@@ -118,7 +118,7 @@ nnex_error* nnex_tensors_write(const char* path, const char* const* names, nnex_
     if (!tensors && count) return null_argument("tensors");
     std::vector<NamedTensor> all;
     for (size_t i = 0; i < count; ++i) {
-      NNEX_ASSIGN(const Tensor* t, tensor_in(tensors[i], "tensors[]"));
+      NNEX_ASSIGN(const Tensor* t, tensor_in(tensors[i], "tensors[" + std::to_string(i) + "]"));
       all.push_back({called[i], *t});
     }
     return write_tensors(path, all, existing(overwrite));

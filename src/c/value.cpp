@@ -117,7 +117,7 @@ nnex_error* tensor_of_texts(size_t rank, const int64_t* extents, const char* con
     if (!shape.ok()) return std::move(shape).error();
     std::vector<std::string> all;
     for (size_t i = 0; i < count; ++i) {
-      if (!texts || !texts[i]) return null_argument("texts");
+      if (!texts || !texts[i]) return null_item("texts", texts, i);
       all.emplace_back(texts[i], sizes ? sizes[i] : std::strlen(texts[i]));
     }
     auto t = Tensor::from<std::string>(std::move(*shape), all);
@@ -135,6 +135,24 @@ struct Exported {
 };
 
 }  // namespace
+
+int nesting_of(const Value& v) {
+  int nesting = 0;
+  for (const Value* at = &v; at; ++nesting) {
+    const Sequence* s = at->sequence();
+    const Map* m = at->map();
+    const Optional* o = at->optional();
+    const std::vector<Value>* items = s ? &s->items : m ? &m->values : nullptr;
+    if (!items && !o) break;
+    at = o ? o->item.get() : items->empty() ? nullptr : &items->front();
+  }
+  return nesting;
+}
+
+Result<int> nesting_around(int nesting) {
+  if (nesting < kMaxNesting) return nesting + 1;
+  return Error(Code::limit, "values nest deeper than " + std::to_string(kMaxNesting));
+}
 
 Result<Value> lasting(const nnex_value& v) {
   if (!v.lent) return v.value;
@@ -308,7 +326,7 @@ nnex_error* nnex_value_item(const nnex_value* value, size_t index, nnex_value** 
       item = index == 0 ? Value(m->keys) : m->values[index - 1];
     else
       item = *all.optional()->item;
-    *out = new nnex_value(std::move(item));
+    *out = new nnex_value(std::move(item), value->nesting - 1);
     return {};
   });
 }
@@ -318,13 +336,16 @@ nnex_error* nnex_sequence_make(nnex_value* const* items, size_t count, nnex_valu
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(out);
     Sequence s;
+    int nesting = 1;
     for (size_t i = 0; i < count; ++i) {
-      if (!items || !items[i]) return null_argument("items");
+      if (!items || !items[i]) return null_item("items", items, i);
+      NNEX_ASSIGN(const int around, nesting_around(items[i]->nesting));
+      nesting = std::max(nesting, around);
       NNEX_ASSIGN(Value item, lasting(*items[i]));
       s.items.push_back(std::move(item));
       if (const Tensor* t = s.items.back().tensor(); t && i == 0) s.element = t->dtype();
     }
-    *out = new nnex_value(Value(std::move(s)));
+    *out = new nnex_value(Value(std::move(s)), nesting);
     return {};
   });
 }
@@ -334,11 +355,13 @@ nnex_error* nnex_optional_make(const nnex_value* item, nnex_value** out) {
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(out);
     Optional o;
+    int nesting = 1;
     if (item) {
+      NNEX_ASSIGN(nesting, nesting_around(item->nesting));
       NNEX_ASSIGN(Value held, lasting(*item));
       o.item = std::make_shared<const Value>(std::move(held));
     }
-    *out = new nnex_value(Value(std::move(o)));
+    *out = new nnex_value(Value(std::move(o)), nesting);
     return {};
   });
 }
@@ -355,13 +378,16 @@ nnex_error* nnex_map_make(const nnex_value* keys, nnex_value* const* values, siz
       return Error(Code::invalid_argument, "found " + std::to_string(k.count()) + " keys and " + std::to_string(count) +
                                                " values; needed as many");
     std::vector<Value> held;
+    int nesting = 1;
     for (size_t i = 0; i < count; ++i) {
-      if (!values || !values[i]) return null_argument("values");
+      if (!values || !values[i]) return null_item("values", values, i);
+      NNEX_ASSIGN(const int around, nesting_around(values[i]->nesting));
+      nesting = std::max(nesting, around);
       NNEX_ASSIGN(Value one, lasting(*values[i]));
       held.push_back(std::move(one));
     }
     NNEX_ASSIGN(Map map, k.dtype() == DType::str ? map_of<std::string>(k, held) : map_of<int64_t>(k, held));
-    *out = new nnex_value(Value(std::move(map)));
+    *out = new nnex_value(Value(std::move(map)), nesting);
     return {};
   });
 }

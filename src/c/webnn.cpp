@@ -28,6 +28,7 @@ struct nnex_ml_graph {
 };
 struct nnex_ml_value {
   nnex::ml::idl::Value value;
+  int nesting = 0;  ///< How many lists and dictionaries lie in one another.
 };
 
 namespace nnex::c {
@@ -80,6 +81,17 @@ nnex_ml_value* value(V&&... v) noexcept {
   } catch (...) {
     return nullptr;
   }
+}
+
+/// A list or dictionary with these in it, `value`; null where it nests too deep.
+template <class All>
+nnex_ml_value* around(All&& all, nnex_ml_value* const* items, size_t count) {
+  int nesting = 0;
+  for (size_t i = 0; i < count; ++i) nesting = std::max(nesting, items[i]->nesting);
+  if (nesting >= kMaxNesting) return nullptr;
+  nnex_ml_value* const made = value(std::forward<All>(all));
+  if (made) made->nesting = nesting + 1;
+  return made;
 }
 
 ml::Result<ml::NamedTensors> named(const char* const* names, nnex_ml_tensor* const* tensors, size_t count) {
@@ -137,7 +149,7 @@ nnex_ml_value* nnex_ml_value_list(nnex_ml_value* const* items, size_t count) {
       if (!items || !items[i]) return nullptr;
       all.push_back(items[i]->value);
     }
-    return value(std::move(all));
+    return around(std::move(all), items, count);
   } catch (...) {
     return nullptr;
   }
@@ -159,7 +171,7 @@ nnex_ml_value* nnex_ml_value_dictionary(const char* const* keys, nnex_ml_value* 
       if (!keys || !keys[i] || !members || !members[i]) return nullptr;
       all.emplace_back(keys[i], members[i]->value);
     }
-    return value(std::move(all));
+    return around(std::move(all), members, count);
   } catch (...) {
     return nullptr;
   }

@@ -127,7 +127,7 @@ static void test_run(const nnex_model* model) {
   const int64_t out_extents[] = {1, 8};
   nnex_session* session = NULL;
   nnex_value *x = picture(), *y = NULL;
-  nnex_run_options run = {sizeof(nnex_run_options)};
+  nnex_run_options run = {.size = sizeof(nnex_run_options)};
   CHECK(nnex_model_inputs(model) == 1 && nnex_model_outputs(model) == 1 && nnex_model_input(model, 1) == NULL);
   CHECK(nnex_port_dtype(in) == NNEX_F32 && nnex_port_rank(in) == 4 && nnex_port_extent(in, 0) == -1);
   CHECK(strcmp(nnex_port_dimension(in, 0), "N") == 0 && strcmp(nnex_port_type(in), "f32[N,3,32,32]") == 0);
@@ -183,7 +183,7 @@ static nnex_error* refuse(void* context, const char* name, const void** bytes, s
 
 static void test_sources(const char* path, const float* expected) {
   struct memory m = {NULL, 0, 0, 0};
-  nnex_reader reader = {sizeof(nnex_reader)};
+  nnex_reader reader = {.size = sizeof(nnex_reader)};
   nnex_source* source = NULL;
   nnex_model* model = NULL;
   float found[8];
@@ -222,7 +222,7 @@ static void test_check_and_convert(const char* path, const float* expected) {
   nnex_source *source = NULL, *converted = NULL;
   nnex_report* report = NULL;
   nnex_inspection* inspection = NULL;
-  nnex_save_options save = {sizeof(nnex_save_options)};
+  nnex_save_options save = {.size = sizeof(nnex_save_options)};
   nnex_load_options* load = NULL;
   const char* formats[] = {"nnef", "webnn", "onnx"};
   size_t k, i;
@@ -270,8 +270,8 @@ static void test_graph(void) {
   static const char text[] = "graph main(x: f32[1,2]) -> (y)\n{\n  a = relu(x);\n  y = add(a, f32[](1.0));\n}\n";
   const int64_t extents[] = {1, 2};
   const char* names[] = {"y"};
-  nnex_save_options save = {sizeof(nnex_save_options)};
-  nnex_compare_options compare = {sizeof(nnex_compare_options)};
+  nnex_save_options save = {.size = sizeof(nnex_save_options)};
+  nnex_compare_options compare = {.size = sizeof(nnex_compare_options)};
   nnex_graph *graph = NULL, *part = NULL;
   nnex_files* files = NULL;
   nnex_source* source = NULL;
@@ -279,7 +279,7 @@ static void test_graph(void) {
   nnex_session* session = NULL;
   nnex_value *x = NULL, *y = NULL, *kept = NULL;
   nnex_comparison* comparison = NULL;
-  nnex_run_options run = {sizeof(nnex_run_options)};
+  nnex_run_options run = {.size = sizeof(nnex_run_options)};
   int asked = 0;
   float* numbers;
   OK(nnex_graph_parse(text, NULL, &graph));
@@ -358,7 +358,7 @@ static const unsigned char kCustomModel[] = {
     0x42, 0x0f, 0x0a, 0x0b, 'c', 'o', 'm', '.', 'e', 'x', 'a', 'm', 'p', 'l', 'e', 0x10, 0x01}; /* com.example 1 */
 
 static void test_custom(void) {
-  nnex_custom_op op = {sizeof(nnex_custom_op)};
+  nnex_custom_op op = {.size = sizeof(nnex_custom_op)};
   nnex_load_options* load = NULL;
   nnex_model* model = NULL;
   nnex_session* session = NULL;

@@ -153,7 +153,7 @@ TEST(CCompare, RefusesWrongArguments) {
       {"found NULL for 'a'", [&](nnex_comparison** c) { return nnex_compare(nullptr, s, &in, 1, nullptr, c); }},
       {"found NULL for 'b'", [&](nnex_comparison** c) { return nnex_compare(s, nullptr, &in, 1, nullptr, c); }},
       {"found NULL for 'inputs'", [&](nnex_comparison** c) { return nnex_compare(s, s, nullptr, 1, nullptr, c); }},
-      {"found NULL for 'inputs[]'", [&](nnex_comparison** c) { return nnex_compare(s, s, &none, 1, nullptr, c); }},
+      {"found NULL for 'inputs[0]'", [&](nnex_comparison** c) { return nnex_compare(s, s, &none, 1, nullptr, c); }},
       {"needed f32[1,2]", [&](nnex_comparison** c) { return nnex_compare(s, s, &wrong, 1, nullptr, c); }},
       {"", [&](nnex_comparison** c) { return nnex_compare(s, s, nullptr, 0, nullptr, c); }},
       {"found NULL for 'names'",
@@ -343,7 +343,7 @@ TEST(CTensorFile, RefusesWrongArguments) {
   EXPECT_EQ(said(nnex_tensors_write("x.npz", nullptr, &one, 1, true)), "found NULL for 'names'");
   EXPECT_EQ(said(nnex_tensors_write("x.npz", &name, nullptr, 1, true)), "found NULL for 'tensors'");
   one = nullptr;
-  EXPECT_EQ(said(nnex_tensors_write("x.npz", &name, &one, 1, true)), "found NULL for 'tensors[]'");
+  EXPECT_EQ(said(nnex_tensors_write("x.npz", &name, &one, 1, true)), "found NULL for 'tensors[0]'");
   EXPECT_EQ(refused<TensorsHandle>([](nnex_tensors** a) { return nnex_tensors_read(nullptr, a); }),
             "found NULL for 'path'");
   EXPECT_EQ(nnex_tensors_count(nullptr), 0u);

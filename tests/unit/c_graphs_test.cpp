@@ -217,14 +217,14 @@ TEST(CGraph, RefusesWrongArguments) {
       {"found NULL for 'model'", [&](nnex_graph** o) { return nnex_graph_of_model(nullptr, o); }},
       {"found NULL for 'graph'", [&](nnex_graph** o) { return nnex_graph_strip(nullptr, false, o); }},
       {"found NULL for 'from'", [&](nnex_graph** o) { return nnex_graph_extract(g, nullptr, 1, nullptr, 0, o); }},
-      {"found NULL for 'to'", [&](nnex_graph** o) { return nnex_graph_extract(g, nullptr, 0, two, 2, o); }},
+      {"found NULL for 'to[1]'", [&](nnex_graph** o) { return nnex_graph_extract(g, nullptr, 0, two, 2, o); }},
       {"'nosuch'",
        [&](nnex_graph** o) {
          const char* nosuch = "nosuch";
          return nnex_graph_extract(g, nullptr, 0, &nosuch, 1, o);
        }},
-      {"found NULL for 'names'", [&](nnex_graph** o) { return nnex_graph_rename(g, two, other, 2, o); }},
-      {"found NULL for 'others'", [&](nnex_graph** o) { return nnex_graph_rename(g, other, two, 2, o); }},
+      {"found NULL for 'names[1]'", [&](nnex_graph** o) { return nnex_graph_rename(g, two, other, 2, o); }},
+      {"found NULL for 'others[1]'", [&](nnex_graph** o) { return nnex_graph_rename(g, other, two, 2, o); }},
       {"found the name 'a' twice", [&](nnex_graph** o) { return nnex_graph_rename(g, same, other, 2, o); }},
       {"batch", [&](nnex_graph** o) { return nnex_graph_set_batch(g, 0, nullptr, o); }},
       {"found a timeout of -1 ns; needed 0 or more", [&](nnex_graph** o) { return nnex_graph_simplify(g, &late, o); }},
@@ -238,7 +238,7 @@ TEST(CGraph, RefusesWrongArguments) {
   EXPECT_EQ(refused<ModelHandle>([&](nnex_model** m) { return nnex_model_compile(nullptr, nullptr, m); }),
             "found NULL for 'graph'");
   EXPECT_EQ(refused<FilesHandle>([&](nnex_files** f) { return nnex_graph_save_to_memory(g, nullptr, f); }),
-            "found no save->format; needed onnx, nnef, webnn, cvm or c");
+            "found no save->format; needed onnx, onnxtxt, nnef, tar, tgz, webnn, mjs, js, cvm, c");
   EXPECT_EQ(nnex_graph_inputs(nullptr) + nnex_graph_outputs(nullptr) + nnex_graph_nodes(nullptr), 0u);
   EXPECT_EQ(nnex_graph_input(nullptr, 0), nullptr);
   EXPECT_EQ(nnex_graph_output(nullptr, 0), nullptr);

@@ -175,7 +175,7 @@ TEST(CInterface, SharedBytesAreNotGivenToBeWritten) {
 
 TEST(CInterface, AStandardIsThereWhereItsFilesAreWritten) {
   const auto graph = nnex::test::parsed("graph g(x: f32[2]) -> (y) { y = neg(x); }");
-  for (const char* standard : {"onnx", "nnef", "webnn", "cvm"}) {
+  for (const char* standard : {"onnx", "nnef", "webnn", "cvm", "c"}) {
     nnex_save_options save = {};
     save.size = sizeof save, save.format = standard;
     nnex_files* files = nullptr;
@@ -183,7 +183,7 @@ TEST(CInterface, AStandardIsThereWhereItsFilesAreWritten) {
     EXPECT_EQ(nnex_has(standard), text.find("this build of nnex has no") == text.npos) << text;
     nnex_files_free(files);
   }
-  EXPECT_FALSE(nnex_has("c"));
+  EXPECT_FALSE(nnex_has("C"));
 }
 
 TEST(CInterface, OptionalsAreMade) {
@@ -232,6 +232,28 @@ TEST(CInterface, SoundModelsMayHaveWarningsThatReadersForgive) {
   EXPECT_EQ(nnex_report_severity(report, 0), NNEX_WARNING);
   EXPECT_EQ(nnex_report_code(report, 0), NNEX_INVALID_MODEL);
   EXPECT_STREQ(nnex_report_rule(report, 0), "onnx/opset-repeated");
+  nnex_report_free(report);
+}
+
+TEST(CInterface, AMissingOperatorHasItsPlace) {
+  const std::string bytes = pb::model(
+      {{pb::node("Rotate", {"x"}, {"t"}, {}, "com.example"), pb::node("Rotate", {"t"}, {"y"}, {}, "com.example")},
+       {pb::value("x", {2})},
+       {pb::value("y", {2})}},
+      pb::opset("com.example", 1));
+  const auto source = nnex::test::made<nnex::test::SourceHandle>(
+      [&](nnex_source** out) { return nnex_source_memory(bytes.data(), bytes.size(), nullptr, out); });
+  nnex_report* report = nullptr;
+  ASSERT_EQ(said(nnex_check(source.get(), nullptr, &report)), "ok");
+  bool found = false;
+  for (size_t i = 0; i < nnex_report_faults(report); ++i) {
+    if (nnex_report_code(report, i) != NNEX_UNSUPPORTED) continue;
+    found = true;
+    EXPECT_STREQ(nnex_report_message(report, i),
+                 "operator com.example.Rotate is missing (of 2 nodes, this is the first)");
+    EXPECT_STRNE(nnex_report_where(report, i), "");
+  }
+  EXPECT_TRUE(found);
   nnex_report_free(report);
 }
 
@@ -288,6 +310,70 @@ TEST(CInterface, AForgottenSizeIsRefused) {
   nnex_save_options save = {};
   names(said(nnex_convert(source, "x.onnx", nullptr, &save)), "nnex_save_options");
   nnex_source_free(source);
+}
+
+/// Memory of a large run is given back, and the next run has what it needs.
+TEST(CInterface, ASessionIsTrimmed) {
+  using namespace nnex::test;
+  const GraphHandle graph = parsed(
+      "graph main(x: f32[N,2], h: f32[2]) -> (y, h2)\n{\n  a = softmax(x, axes = [0]);\n  y = matmul(a, f32[2,2](1, 0, "
+      "0, 1));\n"
+      "  h2 = add(h, f32[2](1, 1));\n}\n");
+  const LoadHandle load = made<LoadHandle>(nnex_load_options_make);
+  ASSERT_EQ(said(nnex_load_options_carry(load.get(), "h2", "h")), "ok");
+  const ModelHandle model = compiled(graph.get(), load.get());
+  const SessionHandle session = session_of(model.get());
+  EXPECT_EQ(said(nnex_session_trim(session.get())), "ok");
+  const auto small = numbers_of(run(session.get(), floats({1, 2}, {1, 2})).get());
+  const int64_t little = nnex_session_memory(session.get());
+  (void)run(session.get(), floats({100000, 2}, {}));
+  const int64_t much = nnex_session_memory(session.get());
+  EXPECT_GT(much, 2 * little);
+  EXPECT_EQ(said(nnex_session_trim(session.get())), "ok");
+  EXPECT_EQ(nnex_session_memory(session.get()), 0);
+  EXPECT_EQ(numbers_of(run(session.get(), floats({1, 2}, {1, 2})).get()), small);
+  EXPECT_LE(nnex_session_memory(session.get()), little);
+  const auto h = made<ValueHandle>([&](nnex_value** v) { return nnex_session_state(session.get(), "h", v); });
+  EXPECT_EQ(numbers_of(h.get()), (std::vector<float>{3, 3}));  // of three runs
+  EXPECT_EQ(said(nnex_session_trim(nullptr)), "found NULL for 'session'");
+}
+
+TEST(CInterface, AnArgumentThatCannotBeReadIsNamed) {
+  using namespace nnex::test;
+  const GraphHandle graph = parsed("graph main(x: f32[N,N]) -> (y)\n{\n  y = relu(x);\n}\n");
+  nnex_quantize_options o = {};
+  o.size = sizeof o, o.recipe = "{";
+  nnex_quantized* out = nullptr;
+  nnex_error* const e = nnex_quantize(graph.get(), nullptr, &o, &out);
+  ASSERT_NE(e, nullptr);
+  EXPECT_EQ(nnex_error_code(e), NNEX_INVALID_ARGUMENT);
+  EXPECT_STREQ(nnex_error_where(e), "options->recipe");
+  nnex_error_free(e);
+
+  const ModelHandle model = compiled(graph.get());
+  const SessionHandle session = session_of(model.get());
+  const ValueHandle x = floats({4, 5}, {}), wrong = floats({3}, {});
+  nnex_value *const in = x.get(), *room[1] = {}, *const none = nullptr;
+  EXPECT_EQ(said(nnex_session_run(session.get(), &in, 1, room, 1, nullptr)),
+            "input 'x': found f32[4,5]; needed f32[N,N]; N is 4 in another axis");
+  EXPECT_EQ(said(nnex_session_run(session.get(), &none, 1, room, 1, nullptr)), "found NULL for 'inputs[0]'");
+  EXPECT_EQ(said(nnex_session_run_into(session.get(), &in, 1, &none, 1, nullptr)),
+            "output 'y': found no tensor to write into");
+  const LoadHandle load = made<LoadHandle>(nnex_load_options_make);
+  EXPECT_EQ(said(nnex_load_options_set(load.get(), "isa", "avx-2")),
+            "option 'isa': found 'avx-2'; needed one of best, scalar, sse4, avx2, avx512, neon, wasm");
+}
+
+TEST(CInterface, TheCacheSaysWhyAndWhere) {
+  using namespace nnex::test;
+  const GraphHandle graph = parsed("graph main(x: f32[2]) -> (y)\n{\n  y = relu(x);\n}\n");
+  const ModelHandle model = compiled(graph.get());
+  EXPECT_STREQ(nnex_model_cache(model.get()), "none");
+  EXPECT_STREQ(nnex_model_cache_file(model.get()), "");
+  EXPECT_NE(nnex_model_cache_why(model.get()), nullptr);
+  EXPECT_EQ(nnex_model_cache_why(model.get()), nnex_model_cache_why(model.get()));  // it lives as long as the model
+  EXPECT_EQ(nnex_model_cache_why(nullptr), nullptr);
+  EXPECT_EQ(nnex_model_cache_file(nullptr), nullptr);
 }
 
 }  // namespace

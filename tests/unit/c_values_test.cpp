@@ -84,7 +84,8 @@ TEST(CValues, MapsThatAreNone) {
   };
   EXPECT_EQ(refusal(nullptr, both, 2), "found NULL for 'keys'");
   EXPECT_EQ(refusal(twice.get(), both, 2), "found key 0 again as key 1");
-  EXPECT_EQ(refusal(twice.get(), values, 2), "found NULL for 'values'");
+  EXPECT_EQ(refusal(twice.get(), values, 2), "found NULL for 'values[1]'");
+  EXPECT_EQ(refusal(twice.get(), nullptr, 2), "found NULL for 'values'");
   EXPECT_EQ(refusal(twice.get(), both, 1), "found 2 keys and 1 values; needed as many");
   EXPECT_EQ(refusal(flat.get(), both, 2), "found i64[1,2] for 'keys'; needed i64[n] or str[n]");
   EXPECT_EQ(refusal(one.get(), both, 1), "found f32[] for 'keys'; needed i64[n] or str[n]");
@@ -123,6 +124,62 @@ TEST(CValues, SparseTensorsThatAreNone) {
   EXPECT_EQ(with(refusal(values.get(), down.get(), negative), "needed extents of 0 or more"), "");
   EXPECT_EQ(refusal(nullptr, down.get(), extents), "found NULL for 'values'");
   EXPECT_EQ(refusal(values.get(), nullptr, extents), "found NULL for 'indices'");
+}
+
+/// Who frees or prints a value descends as deep as it nests.
+TEST(CValues, NestingHasALimit) {
+  const auto in_sequence = [](const ValueHandle& v) {
+    return [&](nnex_value** out) {
+      nnex_value* const item = v.get();
+      return nnex_sequence_make(&item, 1, out);
+    };
+  };
+  const auto in_optional = [](const ValueHandle& v) {
+    return [&](nnex_value** out) { return nnex_optional_make(v.get(), out); };
+  };
+  ValueHandle nested = floats({}, {1});
+  for (int i = 0; i < 64; ++i)
+    nested = i % 2 ? made<ValueHandle>(in_sequence(nested)) : made<ValueHandle>(in_optional(nested));
+  EXPECT_EQ(refused<ValueHandle>(in_sequence(nested)), "values nest deeper than 64");
+  EXPECT_EQ(refused<ValueHandle>(in_optional(nested)), "values nest deeper than 64");
+  const ValueHandle key = whole({1}, {1});
+  EXPECT_EQ(refused<ValueHandle>([&](nnex_value** out) {
+              nnex_value* const item = nested.get();
+              return nnex_map_make(key.get(), &item, 1, out);
+            }),
+            "values nest deeper than 64");
+  // Nor is it forgotten on the way out of a value and into another one.
+  const ValueHandle item = made<ValueHandle>([&](nnex_value** out) { return nnex_value_item(nested.get(), 0, out); });
+  const ValueHandle again = made<ValueHandle>(in_sequence(item));
+  EXPECT_EQ(refused<ValueHandle>(in_sequence(again)), "values nest deeper than 64");
+}
+
+TEST(CValues, ListsOfWebNNHaveALimitToo) {
+  nnex_ml_value* nested = nnex_ml_value_number(1);
+  const char* const key = "key";
+  for (int i = 0; i < 64; ++i) {
+    nnex_ml_value* const around = i % 2 ? nnex_ml_value_list(&nested, 1) : nnex_ml_value_dictionary(&key, &nested, 1);
+    ASSERT_NE(around, nullptr) << i;
+    nnex_ml_value_free(nested);
+    nested = around;
+  }
+  EXPECT_EQ(nnex_ml_value_list(&nested, 1), nullptr);
+  EXPECT_EQ(nnex_ml_value_dictionary(&key, &nested, 1), nullptr);
+  nnex_ml_value_free(nested);
+}
+
+/// An error says which of many is meant.
+TEST(CValues, ItemsThatAreMissingAreNamed) {
+  const int64_t three = 3;
+  const char* const texts[] = {"a", nullptr, "c"};
+  const ValueHandle one = floats({}, {1});
+  nnex_value* const items[] = {one.get(), one.get(), nullptr};
+  EXPECT_EQ(refused<ValueHandle>([&](nnex_value** v) { return nnex_tensor_strings(1, &three, texts, 3, v); }),
+            "found NULL for 'texts[1]'");
+  EXPECT_EQ(refused<ValueHandle>([&](nnex_value** v) { return nnex_sequence_make(items, 3, v); }),
+            "found NULL for 'items[2]'");
+  EXPECT_EQ(refused<ValueHandle>([&](nnex_value** v) { return nnex_sequence_make(nullptr, 3, v); }),
+            "found NULL for 'items'");
 }
 
 }  // namespace

@@ -211,4 +211,54 @@ TEST(CWalk, NothingOfNothing) {
   EXPECT_EQ(nnex_port_parameter_of(x), nullptr);
 }
 
+/// A network is made from a text without its weights, which come as tensors, and gets others.
+TEST(CConstants, AreGivenAndReplaced) {
+  const GraphHandle text = parsed(
+      "graph net(x: f32[N,2], w: f32[2,2], b: f32[2]) -> (y, w2)\n{\n  y = add(matmul(x, w), b);\n  w2 = neg(w);\n}\n");
+  const char* const names[] = {"b", "w"};
+  const auto with_constants = [&](const nnex_graph* from, const nnex_value* b, const nnex_value* w, size_t count) {
+    return [=](nnex_graph** out) {
+      nnex_value* const both[] = {const_cast<nnex_value*>(b), const_cast<nnex_value*>(w)};
+      return nnex_graph_set_constants(from, names, both, count, out);
+    };
+  };
+  const ValueHandle b = floats({2}, {10, 20}), w = floats({2, 2}, {1, 0, 0, 1});
+  const auto graph = made<GraphHandle>(with_constants(text.get(), b.get(), w.get(), 2));
+  ASSERT_EQ(nnex_graph_inputs(graph.get()), 1u);
+  EXPECT_EQ(nnex_graph_inputs(text.get()), 3u);  // graphs never change
+  const auto answer = [](const nnex_graph* g) {
+    const ModelHandle model = compiled(g);
+    const SessionHandle session = session_of(model.get());
+    const ValueHandle x = floats({1, 2}, {1, 2});
+    nnex_value *in = x.get(), *outs[2] = {};
+    EXPECT_EQ(said(nnex_session_run(session.get(), &in, 1, outs, 2, nullptr)), "ok");
+    const ValueHandle y(outs[0]), w2(outs[1]);
+    return numbers_of(y.get());
+  };
+  EXPECT_EQ(answer(graph.get()), (std::vector<float>{11, 22}));
+
+  const ValueHandle other = floats({2}, {0, 5}), twice = floats({2, 2}, {2, 0, 0, 2});
+  const auto changed = made<GraphHandle>(with_constants(graph.get(), other.get(), twice.get(), 2));
+  EXPECT_EQ(answer(changed.get()), (std::vector<float>{2, 9}));
+  EXPECT_EQ(answer(graph.get()), (std::vector<float>{11, 22}));
+  const nnex_port* const port = nnex_graph_find(changed.get(), "w");
+  ASSERT_NE(port, nullptr);
+  const auto content = made<ValueHandle>([&](nnex_value** v) { return nnex_port_constant(port, v); });
+  EXPECT_EQ(nnex_tensor_data(content.get()), nnex_tensor_data(twice.get()));  // no copy
+
+  EXPECT_EQ(with(refused<GraphHandle>(with_constants(text.get(), w.get(), w.get(), 2)), "found f32[2,2]"), "");
+  EXPECT_EQ(refused<GraphHandle>(with_constants(graph.get(), w.get(), w.get(), 2)),
+            "constant 'b': found f32[2,2]; needed f32[2]");
+  EXPECT_EQ(refused<GraphHandle>(with_constants(text.get(), b.get(), nullptr, 2)), "found NULL for 'tensors[1]'");
+  const char *const same[] = {"b", "b"}, *const nosuch = "ww";
+  nnex_value* const both[] = {b.get(), b.get()};
+  EXPECT_EQ(
+      refused<GraphHandle>([&](nnex_graph** o) { return nnex_graph_set_constants(text.get(), same, both, 2, o); }),
+      "found the name 'b' twice");
+  EXPECT_EQ(with(refused<GraphHandle>(
+                     [&](nnex_graph** o) { return nnex_graph_set_constants(text.get(), &nosuch, both, 1, o); }),
+                 "no value 'ww' (did you mean 'w'?) in the network"),
+            "");
+}
+
 }  // namespace
