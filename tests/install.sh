@@ -12,6 +12,10 @@ fail() { echo "  $1"; [ -f "$scratch/log" ] && tail -n 15 "$scratch/log" | sed '
 
 cmake --install "$build" --prefix "$scratch/first" >"$scratch/log" 2>&1 || fail "cmake --install fails"
 mv "$scratch/first" "$scratch/prefix"  # what is installed may be moved
+# Documents that headers name are there.
+grep -rhoE 'docs/[a-z-]+\.md' "$scratch/prefix/include" | sort -u | while read -r document; do
+  [ -n "$(find "$scratch/prefix/share" -path "*/$document")" ] || fail "headers name $document, which is not installed"
+done || exit 1
 mkdir "$scratch/app"
 example() {  # example DOCUMENT NAME
   awk '/^```cpp/ {on = 1; next} /^```/ {on = 0} on' "$1" >"$scratch/app/$2.cpp"
