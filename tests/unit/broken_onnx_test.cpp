@@ -176,7 +176,7 @@ std::vector<Row> graph_rows() {
       {"value nobody makes", with_nodes({node("Add", {"x", "z"}, {"y"})}), Code::invalid_model,
        "node 'y' (Add): input 'z' is not made by any node before, nor an input or initializer"},
       {"nodes in a circle", with_nodes({node("Add", {"x", "b"}, {"a"}), node("Add", {"x", "a"}, {"b"})}),
-       Code::invalid_model, "node 'a' (Add): input 'b' is not made by any node before, nor an input or initializer"},
+       Code::invalid_model, "node 'a' (Add): input 'b' is made by a node behind it"},
       {"output nobody makes", with_nodes({node("Relu", {"x"}, {"z"})}), Code::invalid_model,
        "output 'y' is made by no node"},
       {"value made twice", with_nodes({relu, relu}), Code::invalid_model, "node 'y' (Relu): value 'y' is made twice"},

@@ -152,7 +152,7 @@ TEST(OnnxCopy, TextsOfTheGraphAndItsNodesStay) {
   EXPECT_EQ(again->metadata().doc, "of the model");
   EXPECT_EQ(again->metadata().graph_doc, "of the graph");
   EXPECT_EQ(again->metadata().node_docs,
-            (std::map<std::string, std::string>{{"negated", "of minus"}, {"y", "of odd"}}));
+            (std::map<std::string, std::string>{{"c", "of c"}, {"negated", "of minus"}, {"y", "of odd"}}));
   const std::string bytes = bytes_of(folder / "a.onnx");
   EXPECT_TRUE(has(bytes, "of c"));
   EXPECT_TRUE(has(bytes, "oddity")) << "the custom node's name";

@@ -20,8 +20,11 @@ ModelSource source_of(const std::string& text) {
 
 /// One opset of the standard domain, and com.microsoft beside it.
 std::string model(int opset, const std::string& graph) {
-  return "<ir_version: " + std::to_string(opset < 9 ? 3 : opset < 15 ? 7 : 8) + ", opset_import: [\"\" : " +
-         std::to_string(opset) + ", \"com.microsoft\" : 1, \"d\" : 1]>\n" + graph;
+  return "<ir_version: " +
+         std::to_string(opset < 9    ? 3
+                        : opset < 15 ? 7
+                                     : 8) +
+         ", opset_import: [\"\" : " + std::to_string(opset) + ", \"com.microsoft\" : 1, \"d\" : 1]>\n" + graph;
 }
 
 std::string printed(const std::string& bytes) {
@@ -59,8 +62,9 @@ TEST(OnnxOwnNodes, ARenamedInputChangesNames) {
       {"Softmax over several", model(11, "g (float[1,2,4,4] x) => (float[1,2,4,4] y) { y = Softmax <axis = 1> (x) }"),
        "y = Softmax <axis: int = 1> (data)"},
       {"Upsample",
-       model(9, "g (float[1,1,2,2] x) => (float[1,1,4,4] y) <float[4] s = {1, 1, 2, 2}> { y = Upsample <mode = "
-                "\"nearest\"> (x, s) }"),
+       model(9,
+             "g (float[1,1,2,2] x) => (float[1,1,4,4] y) <float[4] s = {1, 1, 2, 2}> { y = Upsample <mode = "
+             "\"nearest\"> (x, s) }"),
        "y = Upsample <mode: string = \"nearest\"> (data, s)"},
       {"TopK", model(9, "g (float[2,3] x) => (float[2,2] y, int64[2,2] i) { y, i = TopK <k = 2> (x) }"),
        "y, i = TopK <k: int = 2> (data)"},
@@ -78,7 +82,8 @@ TEST(OnnxOwnNodes, ARenamedInputChangesNames) {
     EXPECT_EQ(count(text, row.node), 1U) << text;
     EXPECT_EQ(count(text, " = "), count(printed(*onnx_format::parse_model_text(row.model)), " = ")) << text;
     EXPECT_NE(text.find(row.model.substr(1, 13)), std::string::npos) << text;  // the IR version
-    EXPECT_NE(text.find(row.model.substr(row.model.find("\"\" : "), 7)), std::string::npos) << text;
+    const size_t opset = row.model.find("\"\" : ");
+    EXPECT_NE(text.find(row.model.substr(opset, row.model.find(',', opset) - opset)), std::string::npos) << text;
   }
 }
 
@@ -102,9 +107,10 @@ TEST(OnnxOwnNodes, BlocksFollowRenamedValues) {
 
 /// A new name that a block has for something of its own would be hidden there.
 TEST(OnnxOwnNodes, NewNamesAreNotHiddenByBlocks) {
-  const std::string text = model(17, "g (bool c, float[2] x) => (float[2] y) {\n h = Neg (x)\n y = If (c) <then_branch = "
-                                     "t () => (float[2] b) { a = Relu (h) b = Add (a, h) }, else_branch = e () => "
-                                     "(float[2] h2) { h2 = Abs (h) }> }");
+  const std::string text = model(17,
+                                 "g (bool c, float[2] x) => (float[2] y) {\n h = Neg (x)\n y = If (c) <then_branch = "
+                                 "t () => (float[2] b) { a = Relu (h) b = Add (a, h) }, else_branch = e () => "
+                                 "(float[2] h2) { h2 = Abs (h) }> }");
   Graph graph = loaded(text);
   ASSERT_TRUE(rename(graph, {{"h", "a"}}).ok());
   const std::vector<Value> in = {Tensor::scalar<bool>(true), Tensor::of<float>(Shape{2}, {-1, 2})};
@@ -115,10 +121,13 @@ TEST(OnnxOwnNodes, NewNamesAreNotHiddenByBlocks) {
 }
 
 TEST(OnnxOwnNodes, WhatIsEditedIsWrittenAnew) {
-  Graph graph = loaded(model(11, "g (float[2,3] x) => (float[2,3] y) {\n h = Softmax <axis = 1> (x)\n y = LeakyRelu "
-                                 "<alpha = 0.25> (h) }"));
+  Graph graph = loaded(model(11,
+                             "g (float[2,3] x) => (float[2,3] y) {\n h = Softmax <axis = 1> (x)\n y = LeakyRelu "
+                             "<alpha = 0.25> (h) }"));
   for (NodeId id : graph.nodes())
-    if (graph.node(id)->op == "leaky_relu") ASSERT_TRUE(graph.set_attribute(id, "alpha", 0.5).ok());
+    if (graph.node(id)->op == "leaky_relu") {
+      ASSERT_TRUE(graph.set_attribute(id, "alpha", 0.5).ok());
+    }
   const std::string text = printed(written(graph));
   EXPECT_EQ(count(text, "h = Softmax <axis: int = 1> (x)"), 1U) << text;
   EXPECT_EQ(count(text, "y = LeakyRelu <alpha: float = 0.5> (h)"), 1U) << text;
@@ -126,8 +135,9 @@ TEST(OnnxOwnNodes, WhatIsEditedIsWrittenAnew) {
 
 /// Where another opset is needed, operators that it has as they were keep their words.
 TEST(OnnxOwnNodes, WhatTheOpsetChangesIsWrittenAnew) {
-  const std::string text = model(11, "g (float[1,2,4,4] x) => (float[1,2,4,4] y) {\n h = LeakyRelu <alpha = 0.25> (x)\n"
-                                     " m = Max (h, x, h)\n y = Softmax <axis = 1> (m) }");
+  const std::string text = model(11,
+                                 "g (float[1,2,4,4] x) => (float[1,2,4,4] y) {\n h = LeakyRelu <alpha = 0.25> (x)\n"
+                                 " m = Max (h, x, h)\n y = Softmax <axis = 1> (m) }");
   ConvertOptions options;
   options.save.onnx.opset = 12;
   auto same = convert_to_bytes(source_of(text), options);
@@ -147,8 +157,9 @@ TEST(OnnxOwnNodes, OldFormsGoToTheNextOpset) {
       {11, "g (float[N,2,4,4] x) => (float[N,2,4,4] y) { y = Softmax <axis = 1> (x) }"},
       {11, "g (float[1,2,4,4] x) => (float[1,2,4,4] y) { y = Softmax <axis = 2> (x) }"},
       {11, "g (float[1,2,4,4] x) => (float[1,2,4,4] y) { y = Hardmax <axis = 1> (x) }"},
-      {21, "g (float[N,2,4,4] x) => (float[N,2,4,4] y) <float[2] s = {1, 2}> { y = GroupNormalization <num_groups = 1> "
-           "(x, s, s) }"}};
+      {21,
+       "g (float[N,2,4,4] x) => (float[N,2,4,4] y) <float[2] s = {1, 2}> { y = GroupNormalization <num_groups = 1> "
+       "(x, s, s) }"}};
   for (const auto& [opset, graph] : rows) {
     SCOPED_TRACE(graph);
     ConvertOptions options;
@@ -177,8 +188,9 @@ TEST(OnnxOwnNodes, OldFormsGoToTheirOwnOpset) {
 }
 
 TEST(OnnxOwnNodes, StripTakesTextsAndAddsNothing) {
-  const std::string text = model(17, "g (float[2] x) => (float[2] y) {\n [name_of_it] h = Neg (x)\n c = Constant <value "
-                                     "= float[2] {1, 2}> ()\n y = Add (h, c) }");
+  const std::string text = model(17,
+                                 "g (float[2] x) => (float[2] y) {\n [name_of_it] h = Neg (x)\n c = Constant <value "
+                                 "= float[2] {1, 2}> ()\n y = Add (h, c) }");
   Graph graph = loaded(text);
   strip(graph);
   const std::string now = printed(written(graph));
@@ -215,8 +227,9 @@ TEST(OnnxOwnNodes, StripTakesFunctionsThatNobodyCalls) {
 
 /// An operator that is several nodes here, of which another one reads what no file names.
 TEST(OnnxOwnNodes, WhatOthersReadHasAName) {
-  const std::string text = model(17, "g (float[2] x) => (float[2] y, float[2] z) {\n y = com.microsoft.QuickGelu <alpha "
-                                     "= 1.5> (x)\n z = com.microsoft.QuickGelu <alpha = 1.5> (x) }");
+  const std::string text = model(17,
+                                 "g (float[2] x) => (float[2] y, float[2] z) {\n y = com.microsoft.QuickGelu <alpha "
+                                 "= 1.5> (x)\n z = com.microsoft.QuickGelu <alpha = 1.5> (x) }");
   Graph graph = loaded(text);
   ASSERT_TRUE(simplify(graph).ok());
   const std::string bytes = written(graph);

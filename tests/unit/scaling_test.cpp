@@ -93,6 +93,12 @@ Files onnx_inputs(size_t n) {
   return {onnx({pb::node("Sum", names('x', n), {"y"})}, {"y"}, {}, names('x', n)), {}, {}};
 }
 
+/// One value goes into a sum again and again.
+Files onnx_one_input(size_t n) {
+  return {
+      pb::model({{pb::node("Sum", Names(n, "x"), {"y"})}, {pb::value("x", {2, 3})}, {pb::value("y", {2, 3})}}), {}, {}};
+}
+
 /// Convolutions that look around whether to change their layout.
 Files onnx_depthwise(size_t n) {
   std::vector<std::string> nodes;
@@ -420,7 +426,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Network{"onnx_loose_chain", onnx_loose_chain, read_bytes},
                     Network{"onnx_wide", onnx_wide, read_bytes}, Network{"onnx_constants", onnx_constants, read_bytes},
                     Network{"onnx_outputs", onnx_outputs, read_bytes}, Network{"onnx_inputs", onnx_inputs, read_bytes},
-                    Network{"onnx_deep", onnx_deep, read_bytes}, Network{"onnx_blocks", onnx_blocks, read_bytes},
+                    Network{"onnx_one_input", onnx_one_input, read_bytes}, Network{"onnx_deep", onnx_deep, read_bytes},
+                    Network{"onnx_blocks", onnx_blocks, read_bytes},
                     Network{"onnx_depthwise", onnx_depthwise, read_bytes},
                     Network{"onnx_quotients", onnx_quotients, read_bytes}, Network{"onnx_cuts", onnx_cuts, read_bytes},
                     Network{"onnx_functions", onnx_functions, read_bytes},

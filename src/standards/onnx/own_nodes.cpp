@@ -93,9 +93,9 @@ Scan scan_of(std::string_view node) {
 
 bool same_content(const nnex::Value& a, const nnex::Value& b) {
   const Tensor *x = a.tensor(), *y = b.tensor();
-  if (!x || !y || x->dtype() != y->dtype() || !(x->shape() == y->shape()) || is_object(x->dtype()) != is_object(y->dtype()))
-    return false;
-  if (x->dtype() == DType::str) return std::ranges::equal(x->strings(), y->strings());
+  if (!x || !y || x->dtype() != y->dtype() || !(x->shape() == y->shape())) return false;
+  if (x->dtype() == DType::str)
+    return std::equal(x->strings().begin(), x->strings().end(), y->strings().begin(), y->strings().end());
   if (is_object(x->dtype())) return false;
   if (x->data() == y->data()) return x->data() != nullptr || x->count() == 0;
   return has_memory(*x) && has_memory(*y) && std::memcmp(x->data(), y->data(), static_cast<size_t>(x->bytes())) == 0;
@@ -104,10 +104,10 @@ bool same_content(const nnex::Value& a, const nnex::Value& b) {
 bool same_attrs(const OpDef& op, const void* a, const void* b) {
   if (a == b) return true;
   return a && b && std::all_of(op.attrs.fields.begin(), op.attrs.fields.end(), [&](const nnex::Field& f) {
-    const AttrValue x = f.get(a), y = f.get(b);
-    auto *s = std::get_if<Tensor>(&x), *t = std::get_if<Tensor>(&y);
-    return s && t ? same_content(nnex::Value(*s), nnex::Value(*t)) : same(x, y);
-  });
+           const AttrValue x = f.get(a), y = f.get(b);
+           auto *s = std::get_if<Tensor>(&x), *t = std::get_if<Tensor>(&y);
+           return s && t ? same_content(nnex::Value(*s), nnex::Value(*t)) : same(x, y);
+         });
 }
 
 /// What readers of a message go by: the kind, the element type and the rank, as far as both are known.
@@ -136,7 +136,8 @@ class KeptNodes::Match {
 
   bool node(NodeId theirs, NodeId ours) {
     const Node &p = own_.graph[theirs], &e = graph_[ours];
-    if (p.op != e.op || p.custom || e.custom || p.in.size() != e.in.size() || p.out.size() != e.out.size()) return false;
+    if (p.op != e.op || p.custom || e.custom || p.in.size() != e.in.size() || p.out.size() != e.out.size())
+      return false;
     if (p.blocks.size() != e.blocks.size() || !same_attrs(*p.op, p.attrs.get(), e.attrs.get())) return false;
     for (size_t i = 0; i < p.in.size(); ++i)
       if (!value(p.in[i], e.in[i])) return false;

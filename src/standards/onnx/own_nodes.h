@@ -33,9 +33,9 @@ struct OwnName {
 
 struct KeptNode {
   const OwnNode* own = nullptr;
-  std::vector<NodeId> nodes;               ///< What it is in the graph, in order.
-  std::vector<OwnName> in;                 ///< By input of the message; neither: empty.
-  std::vector<ValueId> out;                ///< Invalid: nobody reads it.
+  std::vector<NodeId> nodes;                ///< What it is in the graph, in order.
+  std::vector<OwnName> in;                  ///< By input of the message; neither: empty.
+  std::vector<ValueId> out;                 ///< Invalid: nobody reads it.
   std::map<std::string, OwnName> captured;  ///< What its blocks read of the main graph, by the message's names.
   std::set<std::pair<std::string, std::string>> operators;  ///< Domains and names, of nodes in its blocks, too.
 };
