@@ -456,18 +456,18 @@ typedef struct nnex_saved nnex_saved;
 typedef struct nnex_save_options {
   size_t size;
   const char* format;  /* "onnx", "onnxtxt" (its textual syntax), "nnef", "webnn", "cvm", "c"; into memory "tar" and
-                          "tgz"  (NNEF) and "mjs" and "js" (JavaScript), too; NULL: what the path's ending says. */
+                          "tgz" (NNEF) and "mjs" and "js" (JavaScript), too; NULL: what the path's ending says. */
   const char* name;    /* Of the graph; NULL: its own. */
   bool custom;         /* Operations that the standard lacks are carried as custom ones (ONNX, NNEF). */
   bool overwrite;      /* A file that has the name already is replaced. */
   bool external_data;  /* ONNX: tensors in a file of their own. */
   bool keep_fragments; /* NNEF: a document that was read with fragments is written with them. */
-  bool prove;          /* nnex_convert: what is written is run beside the source first, as the command line does. Where
-                          outputs differ nothing is written, and that is an error. */
   int64_t opset;       /* ONNX: of the standard domain; 0: the lowest that takes the operations, 17 at least. */
   const nnex_run_options* run; /* Of the proof's runs; may be NULL. */
   nnex_saved** saved; /* Becomes what is known of the files, the caller's to free; NULL where nothing is written.
                          May be NULL. */
+  bool prove;         /* nnex_convert: what is written is run beside the source first, as the command line does. Where
+                         outputs differ nothing is written, and that is an error. */
 } nnex_save_options;
 /* Their names; NULL past the last. */
 NNEX_C_API const char* nnex_saved_file(const nnex_saved* saved, size_t index);

@@ -44,18 +44,17 @@ Status put_form(const char* word, SaveOptions& options) {
   return Error(Code::invalid_argument, "found format '" + std::string(word) + "'; needed " + known_forms());
 }
 
-constexpr std::pair<const char*, int64_t SaveReport::*> kNumbers[] = {
-    {"bytes", &SaveReport::bytes},
-    {"operations", &SaveReport::operations},
-    {"operands", &SaveReport::operands},
-    {"opset", &SaveReport::opset},
-    {"initializers", &SaveReport::initializers},
-    {"variables", &SaveReport::variables},
-    {"variable_bytes", &SaveReport::variable_bytes},
-    {"symbol_bytes", &SaveReport::symbol_bytes},
-    {"params_bytes", &SaveReport::params_bytes},
-    {"weight_bytes", &SaveReport::weight_bytes},
-    {"arena_bytes", &SaveReport::arena_bytes}};
+constexpr std::pair<const char*, int64_t SaveReport::*> kNumbers[] = {{"bytes", &SaveReport::bytes},
+                                                                      {"operations", &SaveReport::operations},
+                                                                      {"operands", &SaveReport::operands},
+                                                                      {"opset", &SaveReport::opset},
+                                                                      {"initializers", &SaveReport::initializers},
+                                                                      {"variables", &SaveReport::variables},
+                                                                      {"variable_bytes", &SaveReport::variable_bytes},
+                                                                      {"symbol_bytes", &SaveReport::symbol_bytes},
+                                                                      {"params_bytes", &SaveReport::params_bytes},
+                                                                      {"weight_bytes", &SaveReport::weight_bytes},
+                                                                      {"arena_bytes", &SaveReport::arena_bytes}};
 
 const char* item_text(const std::vector<std::string>& texts, size_t index) {
   return index < texts.size() ? texts[index].c_str() : nullptr;
@@ -85,8 +84,7 @@ Result<Saving> unproven(const nnex_save_options* given) {
 
 Result<Saving> in_memory(const nnex_save_options* given) {
   NNEX_ASSIGN(Saving saving, unproven(given));
-  if (!saving.options.format)
-    return Error(Code::invalid_argument, "found no save->format; needed " + known_forms());
+  if (!saving.options.format) return Error(Code::invalid_argument, "found no save->format; needed " + known_forms());
   return saving;
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
 
 #include "c_handles.h"
@@ -29,8 +30,8 @@ TEST(CSave, AnOpsetIsWritten) {
     nnex_save_options save = as("onnx", &saved);
     save.opset = opset;
     const SourceHandle source = onnx_of(graph.get());
-    const auto files = made<FilesHandle>(
-        [&](nnex_files** f) { return nnex_convert_to_memory(source.get(), nullptr, &save, f); });
+    const auto files =
+        made<FilesHandle>([&](nnex_files** f) { return nnex_convert_to_memory(source.get(), nullptr, &save, f); });
     const SavedHandle told(saved);
     ASSERT_NE(saved, nullptr);
     EXPECT_EQ(nnex_saved_number(saved, "opset"), opset ? opset : 17);
@@ -56,9 +57,9 @@ TEST(CSave, FormsHaveNames) {
   const GraphHandle graph = doubled();
   const struct {
     const char *format, *file;
-  } rows[] = {{"onnx", "model.onnx"}, {"onnxtxt", "model.onnx"}, {"nnef", "graph.nnef"},   {"tar", "model.tar"},
-              {"tgz", "model.tgz"},   {"webnn", "model.webnn"},  {"mjs", "model.mjs"}, {"js", "model.js"},
-              {"c", "model.c"}};
+  } rows[] = {{"onnx", "model.onnx"}, {"onnxtxt", "model.onnx"}, {"nnef", "graph.nnef"},
+              {"tar", "model.tar"},   {"tgz", "model.tgz"},      {"webnn", "model.webnn"},
+              {"mjs", "model.mjs"},   {"js", "model.js"},        {"c", "model.c"}};
   for (const auto& row : rows) {
     SCOPED_TRACE(row.format);
     const nnex_save_options save = as(row.format);
@@ -67,8 +68,8 @@ TEST(CSave, FormsHaveNames) {
     ASSERT_GE(nnex_files_count(files.get()), 1u);
     bool found = false;
     for (size_t i = 0; i < nnex_files_count(files.get()); ++i)
-      found = found || std::string_view(nnex_files_name(files.get(), i)).substr(0, 9) ==
-                           std::string_view(row.file).substr(0, 9);
+      found = found ||
+              std::string_view(nnex_files_name(files.get(), i)).substr(0, 9) == std::string_view(row.file).substr(0, 9);
     EXPECT_TRUE(found) << nnex_files_name(files.get(), 0);
   }
   const nnex_save_options save = as("gguf");
@@ -95,6 +96,17 @@ TEST(CSave, AProofIsToldOf) {
   save.prove = true;
   EXPECT_EQ(refused<FilesHandle>([&](nnex_files** f) { return nnex_graph_save_to_memory(graph.get(), &save, f); }),
             "found save->prove; nnex_convert alone runs what it writes");
+}
+
+/// Programs of the first version have nothing behind its last member, and anything in the padding there.
+TEST(CSave, MembersOfALaterVersionAreNotReadOfTheFirst) {
+  const GraphHandle graph = doubled();
+  nnex_saved* saved = nullptr;
+  nnex_save_options save = as("onnx", &saved);
+  save.prove = true, save.opset = 99;
+  save.size = offsetof(nnex_save_options, opset);
+  (void)made<FilesHandle>([&](nnex_files** f) { return nnex_graph_save_to_memory(graph.get(), &save, f); });
+  EXPECT_EQ(saved, nullptr);
 }
 
 TEST(CSave, WhatIsNotWrittenIsNotToldOf) {
