@@ -299,6 +299,15 @@ def scaled(factor):
     return field(1, 8) + field(7, graph) + field(8, field(1, '') + field(2, 17))
 
 
+def floored_sum():
+    """x of f32[N,4] above 1000, summed along the rows, as ONNX: Sub, Relu, CumSum. Numbers below 1000 show no difference."""
+    constants = field(5, field(2, 1) + field(8, 'k') + field(9, struct.pack('<f', 1000))) + field(5, field(2, 7) + field(8, 'a') + field(9, bytes(8)))
+    nodes = b''.join(field(1, b''.join(field(1, i) for i in inputs) + field(2, output) + field(3, output) + field(4, op))
+                     for op, inputs, output in (('Sub', 'xk', 'd'), ('Relu', 'd', 'r'), ('CumSum', 'ra', 'y')))
+    graph = nodes + field(2, 'g') + constants + field(11, port('x', 1, ['N', 4])) + field(12, port('y', 1, ['N', 4]))
+    return field(1, 8) + field(7, graph) + field(8, field(1, '') + field(2, 17))
+
+
 def of_numbers(values):
     return {'inputs': [{'name': 'x', 'shape': [len(values) // 4, 4], 'datatype': 'FP32', 'data': values}]}
 
@@ -1007,7 +1016,7 @@ def test_batches():
     graph = field(1, field(1, 'w') + field(1, 'x') + field(2, 'y') + field(3, 'pick') + field(4, 'Gather')) + field(2, 'g')
     graph += field(5, table) + field(11, port('x', 7, ['N'])) + field(12, port('y', 1, ['N']))
     table = field(1, 8) + field(7, graph) + field(8, field(1, '') + field(2, 17))
-    repository(folder, model=open(os.path.join(SHAPES, 'model.onnx'), 'rb').read(), mixed=softmax, table=table)
+    repository(folder, model=open(os.path.join(SHAPES, 'model.onnx'), 'rb').read(), mixed=softmax, table=table, summed=floored_sum())
     try:
         with Server(folder, '--instances', 1, '--max-batch', 8, '--batch-delay', 20000, '--log', 'json') as s:
             alone = []
@@ -1052,7 +1061,22 @@ def test_batches():
             check(runs < rows * 0.7, 'nothing ran together: %d rows in %d runs' % (rows, runs))
             loaded = {e['model']: e for e in map(json.loads, s.logged().splitlines()) if e['event'] == 'loaded'}
             check(loaded['model']['batches'] is True, loaded['model'])
-            check(loaded['mixed']['batches'] is False and 'depend on each other' in loaded['mixed']['because'], loaded['mixed'])
+            check(loaded['table']['batches'] is True, loaded['table'])
+            check(loaded['mixed']['batches'] is False and loaded['mixed']['because'].endswith('works along the rows of f32[N,4]'), loaded['mixed'])
+            check(loaded['summed']['batches'] is False and loaded['summed']['because'] == "node 'y' (CumSum) works along the rows of f32[N,4]",
+                  loaded['summed'])
+            alone = [s.json('POST', '/v2/models/summed/infer', of_numbers([n] * 4))['outputs'][0]['data'] for n in (2500, 5000)]
+            answers = {}
+
+            def sums(n):
+                for k in range(20):
+                    answers[n, k] = s.json('POST', '/v2/models/summed/infer', of_numbers([n] * 4))['outputs'][0]['data']
+            threads = [threading.Thread(target=sums, args=(n,)) for n in (2500, 5000)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            check(all(answers[n, k] == alone[i] for i, n in enumerate((2500, 5000)) for k in range(20)), answers)
     finally:
         shutil.rmtree(folder)
 

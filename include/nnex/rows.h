@@ -8,11 +8,10 @@
 #pragma GCC visibility push(default)
 namespace nnex {
 
-/// Where rows meet that lie along a symbol ("N") of the model's inputs: "node 'm' (ReduceMax) makes f32[] of all
-/// rows", of the first node whose output follows from elements of rows and has the symbol in no extent, or in more than
-/// one; or that no input has such an extent. Empty: nowhere. Outputs whose extents are not known count as apart, as
-/// does what an operator does along an axis that it keeps (a softmax over rows): a run of rows alone and among others
-/// tells that.
+/// Where rows may meet that lie along a symbol ("N") of the model's inputs, as the first node that is not proven to
+/// keep them apart by what it is, its attributes and the extents of its tensors: "node 'm' (ReduceMax) makes f32[] of
+/// all rows", "node 'c' (CumSum) works along the rows of f32[N,4]", "node 's' (ScatterND) is not known to keep rows of
+/// f32[N,4] apart"; or that no input has such an extent. Empty: nowhere, whatever the numbers are.
 std::string where_rows_meet(const Model& model, const std::string& symbol);
 
 }  // namespace nnex

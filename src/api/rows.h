@@ -7,6 +7,10 @@
 
 namespace nnex {
 
-std::string where_rows_meet(const ir::Graph& graph, const std::string& symbol);
+struct RowsMeeting {
+  std::string why;    ///< As nnex/rows.h has it; empty: nowhere.
+  bool known = true;  ///< False: only that nothing tells of that node.
+};
+RowsMeeting where_rows_meet(const ir::Graph& graph, const std::string& symbol);
 
 }  // namespace nnex

@@ -159,10 +159,13 @@ SymbolicShapes open_batch_shapes(const ir::Graph& g, const std::string& symbol) 
   return wanted;
 }
 
-/// Runs on random numbers would miss elements that meet only where numbers are large, say.
+/// Runs on random numbers would miss elements that meet only where numbers are large, say. What nothing tells of they
+/// alone can prove.
 Status check_apart(const ir::Graph& open, const std::string& symbol) {
-  const std::string met = where_rows_meet(open, symbol);
-  return met.empty() ? Status() : failure(Code::unsupported, "the elements of a batch are not independent: {}", met);
+  const RowsMeeting met = where_rows_meet(open, symbol);
+  return met.why.empty() || !met.known
+             ? Status()
+             : failure(Code::unsupported, "the elements of a batch are not independent: {}", met.why);
 }
 
 /// The same of a network whose batch is a number, where it can be opened at all.
