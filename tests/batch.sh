@@ -154,4 +154,66 @@ kill -STOP "${ids[0]}" && sleep 2.5 && kill -CONT "${ids[0]}"
 for i in 0 2; do wait "${ids[i]}" || wrong "process $i of a shared batch failed"; done
 [ "$(answers slow-shared)" = "$(answers slow-alone)" ] || wrong "a shared batch with a process killed lost or changed answers"
 expect 0 "0 done, 0 failed, 302 done before" "$nnex" batch slow --input in --output slow-shared --layout nchw --resume
+# What counts is the answer that is there: not another model's, nor one of what the item was in between, whatever the order of lines and manifests.
+text_model() { printf '%s\n' '<ir_version: 8, opset_import: ["" : 18]>' "$1" > "$2"; }
+text_model 'g (float[4] x) => (float[4] y) <float k = {2}> { y = Mul (x, k) }' twice.onnxtxt
+text_model 'g (float[4] x) => (float[4] y) <float k = {3}> { y = Mul (x, k) }' thrice.onnxtxt
+value() { "$nnex" run same.onnxtxt -i "y=$1" --json | tr -d ' \n' | grep -o '"values":\[[^]]*' | cut -d[ -f2 | cut -d, -f1; }
+text_model 'g (float[4] y) => (float[4] z) { z = Identity (y) }' same.onnxtxt
+mkdir ones
+echo '[1, 1, 1, 1]' > ones/x.json
+expect 0 "1 done, 0 failed, 0 done before" "$nnex" batch twice.onnxtxt --input ones --output turns
+expect 0 "1 done, 0 failed, 0 done before" "$nnex" batch thrice.onnxtxt --input ones --output turns --resume
+expect 0 "1 done, 0 failed, 0 done before" "$nnex" batch twice.onnxtxt --input ones --output turns --resume
+[ "$(value turns/x.json.npz)" = 2.0 ] || wrong "--resume took another model's answer for this one's"
+expect 0 "0 done, 0 failed, 1 done before" "$nnex" batch twice.onnxtxt --input ones --output turns --resume
+for how in --share --resume; do
+  mkdir "turned$how"
+  echo '[1, 1, 1, 1]' > first.json; echo '[7, 7, 7, 7]' > second.json
+  touch -d 2024-01-01 first.json; touch -d 2024-02-02 second.json
+  for version in first second first; do
+    cp -p $version.json "turned$how/x.json"
+    expect 0 "1 done, 0 failed, 0 done before" "$nnex" batch twice.onnxtxt --input "turned$how" --output "restored$how" $how
+  done
+  [ "$(value "restored$how/x.json.npz")" = 2.0 ] || wrong "$how: an item that was restored kept the answer of what it was in between"
+  touch "turned$how/x.json"
+  expect 0 "1 done, 0 failed, 0 done before" "$nnex" batch twice.onnxtxt --input "turned$how" --output "restored$how" $how
+  for i in 1 2 3; do expect 0 "0 done, 0 failed, 1 done before" "$nnex" batch twice.onnxtxt --input "turned$how" --output "restored$how" $how; done
+done
+# Weights in another file are of the model, whatever its answers to a trial.
+{ printf '%s\n' '<ir_version: 8, opset_import: ["" : 18]>' 'g (int64[N] i) => (float[N] y) <float[1000] w = {'; seq -s, 1000; echo '}> { y = Gather (w, i) }'; } > table.onnxtxt
+expect 0 "" "$nnex" convert table.onnxtxt table.onnx --external-data
+mkdir rows
+echo '[700]' > rows/x.json
+expect 0 "1 done, 0 failed, 0 done before" "$nnex" batch table.onnx --input rows --output looked-up
+expect 0 "0 done, 0 failed, 1 done before" "$nnex" batch table.onnx --input rows --output looked-up --resume
+printf '\0\0\200\277' | dd of=table.onnx.data bs=4 seek=700 conv=notrunc status=none
+expect 0 "1 done, 0 failed, 0 done before" "$nnex" batch table.onnx --input rows --output looked-up --resume
+# An answer as JSON has all values; texts need JSON, which is said before anything is read.
+text_model 'g (float[N] x) => (float[N] y) { y = Identity (x) }' open.onnxtxt
+mkdir many texts
+{ echo '['; seq -s, 1001; echo ']'; } > many/x.json
+expect 0 "1 done, 0 failed, 0 done before" "$nnex" batch open.onnxtxt --input many --output all --format json
+grep -q '"statistics"' all/x.json.json && wrong "an answer of 1001 elements without its values"
+tr -d ' \n' < all/x.json.json | grep -q '"values":\[1.0,.*,1001.0\]' || wrong "values of an answer of 1001 elements"
+text_model 'g (string[N] x) => (string[N] y) { y = Identity (x) }' texts.onnxtxt
+echo '["a"]' > texts/x.json
+expect 2 "needed --format json" "$nnex" batch texts.onnxtxt --input texts --output no-texts
+expect 0 "1 done, 0 failed, 0 done before" "$nnex" batch texts.onnxtxt --input texts --output texts-answers --format json
+# An item has its time; two processes do not write one manifest; what is refused makes no folder.
+text_model 'g (int64 n, float[N] a) => (float[N] y) { c = Constant <value = bool {1}> ()  y = Loop (n, c, a) <body = b (int64 i, bool go, float[N] v) => (bool again, float[N] w) { again = Identity (go)  w = Sin (v) }> }' counting.onnxtxt
+mkdir long
+echo '{"n": 1000000000000, "a": [1, 2]}' > long/a.json
+echo '{"n": 3, "a": [1, 2]}' > long/b.json
+expect 1 "a.json: took longer than 0.5 s (--timeout)" timeout 60 "$nnex" batch counting.onnxtxt --input long --output timed --timeout 0.5
+expect 1 "1 done, 1 failed" timeout 60 "$nnex" batch counting.onnxtxt --input long --output timed --timeout 0.5 --force
+"$nnex" batch counting.onnxtxt --input long --output held -q --jobs 1 2>/dev/null & held=$!
+for ((i = 0; i < 200; ++i)); do [ -e held/manifest.jsonl ] && break; sleep 0.05; done
+expect 2 "is written by another process" timeout 60 "$nnex" batch counting.onnxtxt --input long --output held --resume
+kill $held
+wait $held 2>/dev/null
+expect 2 "needed NAME=FILE" "$nnex" batch two --input pairs --output no-name --fixed b.json
+expect 2 "both standard input" "$nnex" batch - --input - --output no-input < twice.onnxtxt
+expect 2 "without '..'" "$nnex" batch "$model" --input outside --output no-list
+for folder in no-texts no-name no-input no-list; do [ ! -e $folder ] || wrong "what was refused made the folder $folder"; done
 exit $bad

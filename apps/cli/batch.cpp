@@ -20,6 +20,7 @@
 #include "nnex/environment.h"
 #include "nnex/file.h"
 #include "nnex/tensor_file.h"
+#include "proof.h"
 #include "shared/flags.h"
 #include "top.h"
 
@@ -35,20 +36,9 @@ struct BatchArguments {
   std::string input, output, format = "npz", shard, labels;
   std::vector<std::string> fixed;
   int topk = 0, jobs = 0, lease = 30;
+  double timeout = 0;  ///< Of an item, in seconds.
   bool resume = false, share = false, force = false, json = false, quiet = false;
 };
-
-/// A digest of a file's bytes, which are read in pieces.
-Result<std::string> digest_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string piece(size_t{1} << 24, '\0'), digests;
-  while (in) {
-    in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    if (in.gcount() > 0) digests += sha256(std::string_view(piece).substr(0, static_cast<size_t>(in.gcount())));
-  }
-  if (!in.eof()) return Error(Code::unreadable, fmt::format("cannot read '{}'", file.string()));
-  return sha256(digests);
-}
 
 /// What the model answers to seeded numbers and texts; nothing where such are no input, or it refuses them.
 std::string trial_of(const Model& model, const BatchArguments& o) {
@@ -64,22 +54,28 @@ std::string trial_of(const Model& model, const BatchArguments& o) {
   return all;
 }
 
-/// What answers depend on: the bytes of the model's files, its answer to a trial (which tells weights that lie
-/// elsewhere), and the options.
+Result<std::string> digest_of(const std::string& file) {
+  NNEX_ASSIGN(const FileDigest digest, digest_file(file));
+  return digest.sha256;
+}
+
+/// What answers depend on: the bytes of the model's files, those of external tensors too, or of standard input; its
+/// answer to a trial, and the options.
 Result<std::string> key_of(const Model& model, const BatchArguments& o) {
   std::string all;
-  std::vector<fs::path> files;
-  std::error_code error;
-  if (fs::is_directory(o.model.path, error)) {
-    for (const auto& entry : fs::recursive_directory_iterator(o.model.path, error))
-      if (entry.is_regular_file(error)) files.push_back(entry.path());
-    std::sort(files.begin(), files.end());
-  } else if (fs::is_regular_file(o.model.path, error)) {
-    files.emplace_back(o.model.path);
-  }
-  for (const fs::path& file : files) {
+  NNEX_ASSIGN(const ModelSource source, source_of(o.model.path));
+  NNEX_ASSIGN(const LoadOptions load, o.model.options());
+  NNEX_ASSIGN(const std::vector<std::string> files, files_of(o.model.path, source, load));
+  for (const std::string& file : files) {
     NNEX_ASSIGN(const std::string digest, digest_of(file));
     all += digest;
+  }
+  if (const FileReader* reader = source.reader()) {
+    NNEX_ASSIGN(const auto names, reader->list());
+    for (const std::string& name : names) {
+      NNEX_ASSIGN(const OwnedBytes bytes, reader->read(name));
+      all += sha256(bytes.bytes);
+    }
   }
   all += trial_of(model, o);
   const PictureOptions& p = o.fit.fit.picture;
@@ -92,11 +88,10 @@ Result<std::string> key_of(const Model& model, const BatchArguments& o) {
     NNEX_ASSIGN(const std::string digest, digest_of(named(word).second));
     all += fmt::format(" {} {}", word, digest);
   }
-  for (const std::string* file : {&o.labels})
-    if (!file->empty()) {
-      NNEX_ASSIGN(const std::string digest, digest_of(*file));
-      all += digest;
-    }
+  if (!o.labels.empty()) {
+    NNEX_ASSIGN(const std::string digest, digest_of(o.labels));
+    all += digest;
+  }
   return sha256(all);
 }
 
@@ -138,8 +133,8 @@ Result<std::vector<Value>> inputs_of(const Work& work, const Item& item) {
   return out;
 }
 
-/// Writes the answer; its bytes.
-Result<int64_t> write_answer(const Work& work, const fs::path& path, const std::vector<Value>& out) {
+/// Writes the answer; its bytes and their digest.
+Result<FileDigest> write_answer(const Work& work, const fs::path& path, const std::vector<Value>& out) {
   if (work.o.format == "npz") {
     NNEX_TRY(save_outputs(path.string(), work.model.outputs(), out, Existing::replace_link));
   } else {
@@ -147,7 +142,7 @@ Result<int64_t> write_answer(const Work& work, const fs::path& path, const std::
     for (size_t i = 0; i < out.size(); ++i) {
       const std::string& name = work.model.outputs()[i].name;
       Json row = {{"name", name}, {"type", out[i].text()}};
-      describe(out[i], name, row);
+      NNEX_TRY(describe_all(out[i], name, row));
       const auto top = work.o.topk > 0 ? top_of(out[i], work.o.topk) : std::nullopt;
       if (top) to_json(*top, work.labels, row);
       j["outputs"].push_back(std::move(row));
@@ -155,10 +150,7 @@ Result<int64_t> write_answer(const Work& work, const fs::path& path, const std::
     const std::string text = j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
     NNEX_TRY(write_file(path.string(), text, Existing::replace_link));
   }
-  std::error_code error;
-  const auto bytes = fs::file_size(path, error);
-  if (error) return Error(Code::unreadable, fmt::format("cannot read '{}': {}", path.string(), error.message()));
-  return static_cast<int64_t>(bytes);
+  return digest_file(path.string());
 }
 
 /// One item, from its file to its answer's: why it failed, or nothing. Error: the manifest cannot be written, which
@@ -167,21 +159,27 @@ Result<std::optional<std::string>> answer(const Work& work, Session& session, co
   const auto start = Clock::now();
   const std::string output = fmt::format("{}.{}", item.name, work.o.format);
   const fs::path path = fs::path(work.o.output) / output;
-  auto done = [&]() -> Result<int64_t> {
+  RunOptions limit;
+  if (work.o.timeout > 0)
+    limit.deadline = start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(work.o.timeout));
+  auto done = [&]() -> Result<FileDigest> {
     NNEX_ASSIGN(const auto inputs, inputs_of(work, item));
-    NNEX_ASSIGN(const auto out, session.run(inputs));
+    NNEX_ASSIGN(const auto out, session.run(inputs, limit));
     std::error_code error;
     fs::create_directories(path.parent_path(), error);
     return write_answer(work, path, out);
   }();
   Json line = {{"item", item.name}};
   if (!done.ok()) {
-    std::string why = done.error().text(flag_words);
+    const bool late = limit.deadline && done.error().code() == Code::cancelled;
+    std::string why =
+        late ? fmt::format("took longer than {} s (--timeout)", work.o.timeout) : done.error().text(flag_words);
     line["error"] = why;
     NNEX_TRY(work.manifest.add(line));
     return std::optional(std::move(why));
   }
-  line["size"] = item.size, line["changed"] = item.changed, line["output"] = output, line["bytes"] = *done;
+  line["size"] = item.size, line["changed"] = item.changed, line["output"] = output, line["bytes"] = done->bytes;
+  line["sha256"] = done->sha256;
   line["ms"] = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   NNEX_TRY(work.manifest.add(line));
   return std::optional<std::string>();
@@ -331,14 +329,22 @@ void share_among_ranks(BatchArguments& o) {
     say(stderr, "nnex: the {} ranks of Open MPI share the items, as by --share\n", rank.count);
 }
 
-/// Before anything is written: an archive holds tensors alone.
+/// Before anything is written: an archive holds tensors alone, of types that NumPy has.
 Status can_answer(const Model& model, const BatchArguments& o) {
-  for (const PortInfo& port : model.outputs())
+  for (const PortInfo& port : model.outputs()) {
+    if (o.format != "npz") break;
     for (const char* kind : {"sequence(", "optional(", "map(", "sparse "})
-      if (o.format == "npz" && port.type.starts_with(kind))
+      if (port.type.starts_with(kind))
         return Error(Code::invalid_argument, fmt::format("output '{}' is {}; an archive holds tensors alone: needed "
                                                          "--format json",
                                                          port.name, port.type));
+    if (port.dtype == DType::none) continue;
+    NNEX_ASSIGN(const Tensor none, Tensor::make(port.dtype, Shape{0}));
+    if (!tensor_bytes(none, TensorFormat::npy).ok())
+      return Error(Code::invalid_argument, fmt::format("output '{}' is {}; NumPy has no such element type: needed "
+                                                       "--format json",
+                                                       port.name, port.type));
+  }
   return {};
 }
 
@@ -349,6 +355,7 @@ Result<std::map<size_t, Value>> fixed_inputs(const Model& model, const BatchArgu
   std::map<size_t, std::string> from;
   for (const std::string& word : o.fixed) {
     const auto [name, path] = named(word);
+    if (name.empty()) return Error(Code::invalid_argument, fmt::format("--fixed '{}': needed NAME=FILE", word));
     NNEX_ASSIGN(const size_t at, port_at("input", ports, name));
     if (const auto [before, is_new] = from.emplace(at, path); !is_new)
       return Error(Code::invalid_argument, fmt::format("input '{}' is given twice: by --fixed '{}' and by --fixed '{}'",
@@ -373,6 +380,8 @@ Result<int> batch(const BatchArguments& o) {
     return Error(Code::invalid_argument, "--topk, --labels: needed --format json with them");
   if (!o.labels.empty() && o.topk == 0)
     return Error(Code::invalid_argument, "--labels names what --topk shows; needed both");
+  if (o.model.path == "-" && o.input == "-")
+    return Error(Code::invalid_argument, "the model and --input are both standard input; needed one of them in a file");
   const fs::path folder(o.output);
   std::error_code error;
   if (!o.resume && !o.share && !o.force && shard.count == 1 && Manifest::is_in(folder))
@@ -387,9 +396,9 @@ Result<int> batch(const BatchArguments& o) {
   NNEX_TRY(can_answer(model, o));
   NNEX_ASSIGN(auto fixed, fixed_inputs(model, o));
   NNEX_ASSIGN(std::vector<Item> items, items_of("--input", o.input, folder));
+  NNEX_ASSIGN(const std::string key, key_of(model, o));
   fs::create_directories(folder, error);
   if (error) return Error(Code::unreadable, fmt::format("cannot make '{}': {}", o.output, error.message()));
-  NNEX_ASSIGN(const std::string key, key_of(model, o));
 
   const std::string file = o.share           ? fmt::format("manifest-{}-{}.jsonl", host_name(), ::getpid())
                            : shard.count > 1 ? fmt::format("manifest-{}-of-{}.jsonl", shard.index, shard.count)
@@ -466,6 +475,9 @@ void add_batch(CommandLine& line) {
   verb.option("--topk", o->topk, "With --format json: the K largest of each row of each output").whole(0);
   verb.option("--labels", o->labels, "A file with one label a line, for --topk");
   verb.option("--jobs", o->jobs, "Items at one time; 0: as many as there are threads").whole(0);
+  verb.option("--timeout", o->timeout, "Fail an item that takes longer, and go on with the next")
+      .type("SECONDS")
+      .above_zero();
   verb.flag("--resume", o->resume, "Go on: items whose answer is there already, of the same model and options, stay");
   verb.option("--shard", o->shard,
               "Do part I of N (from 1), by a hash of the items' names; auto: as Open MPI or Slurm say")

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "nnex/file.h"
 #include "shared/try.h"
 
 namespace nnex::cli {
@@ -113,12 +115,10 @@ Result<Manifest> Manifest::read(const fs::path& folder, const std::string& key) 
         std::string output = field<std::string>(line, "output");
         if (const auto escapes = line.find("escaped"); escapes != line.end() && *escapes == true)
           item = unescaped(item), output = unescaped(output);
-        if (line.contains("error")) {
-          out.done_.erase(item);
-          continue;
-        }
-        out.done_[item] = {field<int64_t>(line, "size"), field<int64_t>(line, "changed"), field<int64_t>(line, "bytes"),
-                           std::move(output)};
+        if (line.contains("error")) continue;
+        out.done_.emplace(std::move(item),
+                          Done{field<int64_t>(line, "size"), field<int64_t>(line, "changed"),
+                               field<int64_t>(line, "bytes"), std::move(output), field<std::string>(line, "sha256")});
       }
     }
   }
@@ -126,11 +126,21 @@ Result<Manifest> Manifest::read(const fs::path& folder, const std::string& key) 
 }
 
 bool Manifest::has(const Item& item) const {
-  const auto it = done_.find(item.name);
-  if (it == done_.end() || it->second.size != item.size || it->second.changed != item.changed) return false;
+  const auto [begin, end] = done_.equal_range(item.name);
+  return std::any_of(begin, end, [&](const auto& each) {
+    const Done& done = each.second;
+    return done.size == item.size && done.changed == item.changed && is_there(done);
+  });
+}
+
+/// Whether the answer has the bytes that were written then: another may have the same size.
+bool Manifest::is_there(const Done& done) const {
+  const fs::path path = folder_ / done.output;
   std::error_code error;
-  const auto bytes = fs::file_size(folder_ / it->second.output, error);
-  return !error && static_cast<int64_t>(bytes) == it->second.bytes;
+  const auto bytes = fs::file_size(path, error);
+  if (error || static_cast<int64_t>(bytes) != done.bytes) return false;
+  const auto digest = digest_file(path.string());
+  return digest.ok() && digest->sha256 == done.sha256;
 }
 
 Result<std::unique_ptr<ManifestWriter>> ManifestWriter::open(const fs::path& file, const Json& batch) {
@@ -138,6 +148,10 @@ Result<std::unique_ptr<ManifestWriter>> ManifestWriter::open(const fs::path& fil
   if (number < 0)
     return Error(Code::unreadable, fmt::format("cannot write '{}': {}", file.string(), std::strerror(errno)));
   std::unique_ptr<ManifestWriter> out(new ManifestWriter(number, file.string()));
+  if (::flock(number, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)  // some file systems have no locks
+    return Error(
+        Code::invalid_argument,
+        fmt::format("'{}' is written by another process; --share shares a batch among several", file.string()));
   // A line that a process could not end is ended, so that what follows stays a line.
   char last = '\n';
   const off_t end = ::lseek(number, 0, SEEK_END);

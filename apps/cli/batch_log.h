@@ -18,8 +18,9 @@
 namespace nnex::cli {
 
 /// Manifests of a folder, a JSON object a line: first the batch (schema nnex.batch/1, model, key), then each item as it
-/// is done. Lines count under the key of the batch above them: an answer of another model or other options is done
-/// again.
+/// is done. Lines count under the key of the batch above them, and as long as the answer is the one they tell of: an
+/// answer of another model or other options, or of what the item was in between, is done again. So no order of lines
+/// or manifests matters.
 class Manifest {
  public:
   /// Reads what all manifests of the folder say under the key; lines that were cut off are passed over.
@@ -33,16 +34,17 @@ class Manifest {
  private:
   struct Done {
     int64_t size = 0, changed = 0, bytes = 0;
-    std::string output;
+    std::string output, sha256;
   };
+  bool is_there(const Done& done) const;
   std::filesystem::path folder_;
-  std::map<std::string, Done, std::less<>> done_;
+  std::multimap<std::string, Done, std::less<>> done_;
 };
 
 /// A manifest that one process adds to. Lines are whole whatever happens, and may be added by several threads.
 class ManifestWriter {
  public:
-  /// Errors: unreadable (it cannot be written).
+  /// Errors: unreadable (it cannot be written); invalid_argument (another process writes it).
   static Result<std::unique_ptr<ManifestWriter>> open(const std::filesystem::path& file, const Json& batch);
   ~ManifestWriter();
   ManifestWriter(const ManifestWriter&) = delete;

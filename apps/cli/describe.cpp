@@ -36,6 +36,8 @@ struct Telling {
   std::string_view name;      ///< Of the output.
   bool whole = true;          ///< Whether the tensor at hand is all of it, and not an item.
   int64_t room = kMaxValues;  ///< How many elements may still be told.
+  bool all = false;           ///< Or all of them.
+  Status fault = {};          ///< Why what should be told cannot be.
 };
 
 Json described(const Value& value, Telling& telling);
@@ -64,12 +66,14 @@ void describe_in(const Value& value, Telling& telling, Json& row) {
       row["values"] = empty_lists(t->shape());
       return;
     }
-    if (t->count() <= telling.room) {
-      if (const auto text = tensor_bytes(*t, TensorFormat::json); text.ok()) {
+    if (telling.all || t->count() <= telling.room) {
+      auto text = tensor_bytes(*t, TensorFormat::json);
+      if (text.ok()) {
         telling.room -= t->count();
         row["values"] = Json::parse(*text);
         return;
       }
+      if (telling.all) return void(telling.fault = std::move(text).error());
     }
     if (t->dtype() != DType::str && !is_complex(t->dtype())) row["statistics"] = statistics(*t);
     row["hint"] = telling.whole ? fmt::format("--save '{}=FILE.{}' writes all {} values", telling.name,
@@ -80,7 +84,7 @@ void describe_in(const Value& value, Telling& telling, Json& row) {
   telling.whole = false;
   if (const Sequence* s = value.sequence()) {
     row["items"] = Json::array();
-    for (size_t i = 0; i < s->items.size() && telling.room > 0; ++i) {
+    for (size_t i = 0; i < s->items.size() && (telling.all || telling.room > 0); ++i) {
       --telling.room;
       row["items"].push_back(described(s->items[i], telling));
     }
@@ -89,7 +93,7 @@ void describe_in(const Value& value, Telling& telling, Json& row) {
     row["keys"] = described(Value(m->keys), telling);
     row["items"] = Json::array();
     for (const Value& v : m->values) {
-      if (telling.room <= 0) break;
+      if (!telling.all && telling.room <= 0) break;
       row["items"].push_back(described(v, telling));
     }
   } else if (const Optional* o = value.optional(); o && o->item) {
@@ -113,6 +117,13 @@ Json number_of(double x) {
 void describe(const Value& value, std::string_view name, Json& row) {
   Telling telling{name};
   describe_in(value, telling, row);
+}
+
+Status describe_all(const Value& value, std::string_view name, Json& row) {
+  Telling telling{name};
+  telling.all = true;
+  describe_in(value, telling, row);
+  return std::move(telling.fault);
 }
 
 }  // namespace nnex::cli

@@ -12,4 +12,7 @@ Json number_of(double x);
 /// "hint" how to have all, in a format that has the type; of sequences and maps their items, as far as that.
 void describe(const Value& value, std::string_view name, Json& row);
 
+/// The same with all elements, where the answer is nowhere else. Error: unsupported (JSON lacks what it holds).
+Status describe_all(const Value& value, std::string_view name, Json& row);
+
 }  // namespace nnex::cli

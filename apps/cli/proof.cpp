@@ -135,15 +135,21 @@ Json proof_json(const Proof& proof) {
   return j;
 }
 
-Result<Json> certificate(const std::string& path, const ModelSource& source, const LoadOptions& load,
-                         const std::string& out, const SaveReport& written) {
+Result<std::vector<std::string>> files_of(const std::string& path, const ModelSource& source, const LoadOptions& load) {
   std::vector<std::string> files = files_at(path);
   auto seen = inspect(source, load);
   if (!seen.ok()) return std::move(seen).error();
-  if (std::error_code error; fs::is_regular_file(path, error))  // a folder's are among them
+  if (std::error_code error; !fs::is_directory(path, error))  // a folder's are among them
     for (const std::string& name : seen->external_files)
       files.push_back((fs::path(path).parent_path() / name).string());
-  auto read = hashed(files);
+  return files;
+}
+
+Result<Json> certificate(const std::string& path, const ModelSource& source, const LoadOptions& load,
+                         const std::string& out, const SaveReport& written) {
+  auto files = files_of(path, source, load);
+  if (!files.ok()) return std::move(files).error();
+  auto read = hashed(*files);
   if (!read.ok()) return read;
   auto wrote = hashed(written.files);
   if (!wrote.ok()) return wrote;
