@@ -425,6 +425,12 @@ def test_types():
                 sent = '{"inputs": [{"name": "x", "shape": [1, 2], "datatype": "%s", "data": [0, %s]}]}' % (TYPES[code], item)
                 status, _, answer = s.ask('POST', '/v2/models/t%d/infer' % code, sent)
                 check(status == 200 and abs(json.loads(answer)['outputs'][0]['data'][1] - value) <= 1e-6 * abs(value), (TYPES[code], item, answer))
+            # whole numbers that no double holds, with a point or an exponent
+            for code, item, value in (7, '9007199254740993.0', 2**53 + 1), (7, '-9.007199254740993e15', -2**53 - 1), (13, '18446744073709551615.00', 2**64 - 1), \
+                    (7, '-9223372036854775808.0', -2**63), (7, '9223372036854775808.0', None), (13, '18446744073709551616.0', None), (7, '9007199254740993.5', None):
+                sent = '{"inputs": [{"name": "x", "shape": [1, 2], "datatype": "%s", "data": [0, %s]}]}' % (TYPES[code], item)
+                status, _, answer = s.ask('POST', '/v2/models/t%d/infer' % code, sent)
+                equal(json.loads(answer)['outputs'][0]['data'][1] if status == 200 else None, value, (TYPES[code], item, answer))
             # a body that is nothing but the input: of which size it may be
             bare = lambda code, body: json.loads(s.ask('POST', '/v2/models/t%d/infer' % code, body, {'Inference-Header-Content-Length': '0'})[2])['error']
             equal(bare(1, b'1234567'), "input 'x': found 7 bytes; FP32 of shape [N,2] has a multiple of 8", 'bare')
@@ -468,7 +474,19 @@ def test_errors():
         refused(400, 'not supported', lambda j: j.update(outputs=[{'name': 'probabilities', 'parameters': {'classification': 3}}]))
         refused(400, 'must be a whole number', lambda j: j.update(parameters={'timeout': 'soon'}))
         refused(400, 'binary_data_size is 12; 0 bytes are left', lambda j: (first(j).pop('data'), first(j).update(parameters={'binary_data_size': 12})))
-        refused(400, 'lists of different lengths', lambda j: first(j).update(data=[[1, 2], [3]]))
+        refused(400, 'input \'picture\': "data" has lists of different lengths', lambda j: first(j).update(data=[[1, 2], [3]]))
+        refused(400, 'input \'picture\': "shape": found -7; needed extents from 0', lambda j: first(j).update(shape=[1, -7]))
+        refused(400, 'input \'picture\': "shape": found 1.5; needed a whole number', lambda j: first(j).update(shape=[1.5]))
+        refused(400, "input 'picture' has no datatype; needed FP32", lambda j: first(j).pop('datatype'))
+        refused(400, 'an input has no name', lambda j: first(j).pop('name'))
+        text = json.dumps(good)
+        for member, twice in ('id', '{"id":"a","id":"b",'), ('inputs', '{"inputs":[],'), ('parameters', '{"parameters":{},"parameters":{},'), \
+                ("parameter 'timeout'", '{"parameters":{"timeout":1,"timeout":0},'):
+            status, _, body = s.ask('POST', INFER, twice + text[1:])
+            check(status == 400 and member in json.loads(body)['error'] and 'is given twice' in json.loads(body)['error'], (twice, status, body))
+        for member, value in ('name', '"z"'), ('datatype', '"FP64"'), ('shape', '[1]'), ('data', '[]'), ('parameters', '{}'):
+            status, _, body = s.ask('POST', INFER, text.replace('"name":', '"%s": %s, "parameters": {}, "name":' % (member, value), 1))
+            check(status == 400 and '\\"%s\\" is given twice' % member in body.decode(), (member, status, body))
         refused(404, "no model 'nothing'", lambda j: None, '/v2/models/nothing/infer')
         refused(404, "of version 2", lambda j: None, '/v2/models/model/versions/2/infer')
         for text, why in (b'', 'JSON'), (b'{"inputs":', 'JSON'), (b'[]', 'a list'), (b'7', 'object'), (b'\xff\xfe', 'JSON'), \
@@ -566,7 +584,7 @@ def test_http():
                 (b'G\x00T /v2 HTTP/1.1\r\nHost: a\r\n\r\n', 400), (b'GET /v2 HTTP/1.1\r\nHost: a\r\nX: ' + b'y' * 20000, 431),
                 (b'GET /v2 HTTP/1.1\r\nHost: a\r\n' + b'X: y\r\n' * 150 + b'\r\n', 431), (b'GET /' + b'v' * 20000, 431),
                 (post + b'Content-Length: 1000000000\r\n\r\nabc', 413),
-                (post + b'Content-Length: 99999999999999999999999\r\n\r\n', 400),
+                (post + b'Content-Length: 99999999999999999999999\r\n\r\n', 413),
                 (post + b'Content-Length: -1\r\n\r\n', 400), (post + b'Content-Length: 1, 1\r\n\r\n', 400),
                 (post + b'Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}', 400),
                 (post + b'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', 400),

@@ -34,6 +34,17 @@ std::string_view trimmed(std::string_view s) {
   return s;
 }
 
+int hex(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  c = small(c);
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/// Whether it is a number, however large.
+bool is_number(std::string_view s, int base) {
+  return !s.empty() && std::all_of(s.begin(), s.end(), [=](char c) { return hex(c) >= 0 && hex(c) < base; });
+}
+
 /// A number of at most 18 digits, and nothing else.
 std::optional<uint64_t> whole(std::string_view s, int base) {
   uint64_t n = 0;
@@ -41,12 +52,6 @@ std::optional<uint64_t> whole(std::string_view s, int base) {
   const auto [end, fault] = std::from_chars(s.data(), s.data() + s.size(), n, base);
   if (fault != std::errc() || end != s.data() + s.size()) return {};
   return n;
-}
-
-int hex(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  c = small(c);
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /// Whether a list of words ("keep-alive, Upgrade") has the word, in any letters.
@@ -223,6 +228,9 @@ bool RequestReader::read_framing() {
     return true;
   }
   const auto length = whole(*request_.header("content-length"), 10);
+  if (!length && is_number(*request_.header("content-length"), 10))
+    return fail(
+        413, fmt::format("the body has {} bytes; the limit is {}", *request_.header("content-length"), limits_.body));
   if (!length) return fail(400, "Content-Length is no number of bytes");
   if (*length > limits_.body)
     return fail(413, fmt::format("the body has {} bytes; the limit is {}", *length, limits_.body));
@@ -282,11 +290,12 @@ void RequestReader::reserve(size_t more) {
 /// SIZE [; extensions], in hexadecimal digits.
 void RequestReader::read_chunk_size() {
   const std::string_view line = std::string_view(head_).substr(0, head_.size() - 2);
-  const auto size = whole(trimmed(line.substr(0, line.find(';'))), 16);
-  if (!size) return void(fail(400, "the size of a chunk is no hexadecimal number"));
-  head_.clear();
-  if (*size > limits_.body - request_.body.size())
+  const std::string_view digits = trimmed(line.substr(0, line.find(';')));
+  const auto size = whole(digits, 16);
+  if (!size && !is_number(digits, 16)) return void(fail(400, "the size of a chunk is no hexadecimal number"));
+  if (!size || *size > limits_.body - request_.body.size())
     return void(fail(413, fmt::format("the body has more than {} bytes, which is the limit", limits_.body)));
+  head_.clear();
   remaining_ = *size;
   part_ = *size == 0 ? Part::trailers : Part::chunk;
 }

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <new>
 
@@ -17,6 +20,38 @@ namespace nnex::serve {
 namespace {
 
 constexpr size_t kMaxDepth = 64, kMaxTensors = 1024, kMaxAxes = 32, kMaxParameters = 64;
+
+struct Whole {
+  bool wide = false;  ///< From 2^63 on, as uint64_t.
+  uint64_t bits = 0;
+};
+
+/// The whole number that a text with a point or an exponent stands for; nothing where it is none of 64 bits.
+std::optional<Whole> exact(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  const size_t e = std::min(text.find_first_of("eE"), text.size());
+  int64_t exponent = 0;
+  if (e < text.size()) {
+    std::string_view digits = text.substr(e + 1);
+    if (digits.starts_with('+')) digits.remove_prefix(1);
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), exponent).ec != std::errc()) return {};
+  }
+  std::string digits(text.substr(0, e));
+  if (const size_t point = digits.find('.'); point != std::string::npos) {
+    exponent -= static_cast<int64_t>(digits.size() - point - 1);
+    digits.erase(point, 1);
+  }
+  for (; exponent < 0 && digits.ends_with('0'); ++exponent) digits.pop_back();
+  digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
+  if (exponent < 0 || exponent > 20) return {};
+  digits.append(static_cast<size_t>(exponent), '0');
+  uint64_t n = 0;
+  const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+  if (fault != std::errc() || end != digits.data() + digits.size()) return {};
+  if (!negative) return Whole{n > uint64_t{INT64_MAX}, n};
+  return n <= uint64_t{1} << 63 ? std::optional(Whole{false, 0 - n}) : std::nullopt;
+}
 
 /// Takes the events of a parser. It looks at the innermost object or list that is open and, in an object, at the key.
 class Handler : public nlohmann::json_sax<nlohmann::json> {
@@ -33,9 +68,13 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   bool number_unsigned(uint64_t n) override {
     return n > uint64_t{INT64_MAX} ? whole(static_cast<int64_t>(n), true) : whole(static_cast<int64_t>(n), false);
   }
-  bool number_float(double x, const std::string&) override {
-    if (inside(Place::data)) return item(JsonData::Kind::real, std::bit_cast<uint64_t>(x));
-    return parameter(x) || refuse("a fraction");
+  bool number_float(double x, const std::string& text) override {
+    const bool cut = std::fabs(x) >= 0x1p53 && std::fabs(x) <= 0x1p64;  // a double may hold another number
+    if (const auto n = cut ? exact(text) : std::nullopt)
+      return n->wide ? number_unsigned(n->bits) : whole(static_cast<int64_t>(n->bits), false);
+    if (inside(Place::data))
+      return item(cut ? JsonData::Kind::fraction : JsonData::Kind::real, std::bit_cast<uint64_t>(x));
+    return parameter(x) || refuse(text);
   }
   bool string(std::string& s) override {
     if (inside(Place::data)) {
@@ -74,17 +113,13 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
 
   bool start_array(size_t) override {
     if (inside(Place::data)) return deeper();
-    if (inside(Place::root) && key_ == "inputs")
-      return result.inputs.empty() ? push(Place::inputs) : fail("\"inputs\" is given twice");
-    if (inside(Place::root) && key_ == "outputs")
-      return result.outputs.empty() ? push(Place::outputs) : fail("\"outputs\" is given twice");
+    if (inside(Place::root) && key_ == "inputs") return push(Place::inputs);
+    if (inside(Place::root) && key_ == "outputs") return push(Place::outputs);
     if (inside(Place::input) && key_ == "shape") {
-      if (result.inputs.back().has_shape) return fail("\"shape\" is given twice");
       result.inputs.back().has_shape = true;
       return push(Place::shape);
     }
     if (inside(Place::input) && key_ == "data") {
-      if (result.inputs.back().data) return fail("\"data\" is given twice");
       result.inputs.back().data.emplace();
       counts_.clear();
       item_depth_ = 0;
@@ -105,7 +140,22 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
     return pop();
   }
 
-  bool key(std::string& k) override { return key_ = std::move(k), true; }
+  /// A member of the protocol's that is given twice would be one thing to us, and another to a proxy before us.
+  bool key(std::string& k) override {
+    key_ = std::move(k);
+    if (inside(Place::parameters))
+      return !std::any_of(parameters_->begin(), parameters_->end(), [&](const auto& p) { return p.first == key_; }) ||
+             fail(fmt::format("the parameter '{}' is given twice", key_));
+    if (!inside(Place::root) && !inside(Place::input) && !inside(Place::output)) return true;
+    constexpr std::string_view kMembers[] = {"id",   "inputs",   "outputs", "parameters",
+                                             "name", "datatype", "shape",   "data"};
+    const auto* at = std::find(std::begin(kMembers), std::end(kMembers), key_);
+    if (at == std::end(kMembers)) return true;
+    const uint8_t bit = static_cast<uint8_t>(1u << (at - std::begin(kMembers)));
+    if (members_.back() & bit) return fail(fmt::format("\"{}\" is given twice", key_));
+    members_.back() |= bit;
+    return true;
+  }
 
   bool parse_error(size_t at, const std::string&, const nlohmann::detail::exception& e) override {
     std::string_view what = e.what();  // "[its name] parse error at line 1, column 2: what is wrong"
@@ -118,8 +168,15 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   enum class Place : uint8_t { root, inputs, input, shape, data, outputs, output, parameters, skipped };
 
   bool inside(Place place) const { return !open_.empty() && open_.back() == place; }
+  /// Inside an input the message begins with it.
   bool fail(std::string message) {
-    if (fault.empty()) fault = std::move(message);
+    if (!fault.empty()) return false;
+    if (std::find(open_.begin(), open_.end(), Place::input) != open_.end()) {
+      const std::string& name = result.inputs.back().name;
+      fault = name.empty() ? fmt::format("input {} of the request: ", result.inputs.size())
+                           : fmt::format("input '{}': ", name);
+    }
+    fault += message;
     return false;
   }
   /// What stands where the protocol wants something else.
@@ -172,10 +229,11 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   bool push(Place place, Parameters* parameters = nullptr) {
     if (open_.size() == kMaxDepth) return fail(fmt::format("lists and objects are nested deeper than {}", kMaxDepth));
     open_.push_back(place);
+    members_.push_back(0);
     if (parameters) parameters_ = parameters;
     return true;
   }
-  bool pop() { return open_.pop_back(), true; }
+  bool pop() { return open_.pop_back(), members_.pop_back(), true; }
 
   template <class T>
   bool parameter(T value) {
@@ -188,7 +246,9 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
     if (inside(Place::data)) return item(wide ? JsonData::Kind::wide : JsonData::Kind::whole, static_cast<uint64_t>(n));
     if (inside(Place::shape)) {
       std::vector<int64_t>& shape = result.inputs.back().shape;
-      if (wide || n < 0) return fail("\"shape\": found an extent below 0 or from 2^63 on");
+      if (wide || n < 0)
+        return fail(fmt::format("\"shape\": found {}; needed extents from 0 to 2^63 - 1",
+                                wide ? fmt::to_string(static_cast<uint64_t>(n)) : fmt::to_string(n)));
       if (shape.size() == kMaxAxes) return fail(fmt::format("\"shape\" has more than {} axes", kMaxAxes));
       return shape.push_back(n), true;
     }
@@ -212,6 +272,7 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   }
 
   std::vector<Place> open_;
+  std::vector<uint8_t> members_;  // of the protocol that each of them has had
   std::string key_;
   Parameters* parameters_ = nullptr;  // of the object of parameters that is open
   std::vector<int64_t> counts_;       // of the lists of "data" that are open: items so far
@@ -224,6 +285,7 @@ double real_of(const JsonData& data, size_t i) {
     case JsonData::Kind::whole:
       return static_cast<double>(static_cast<int64_t>(bits));
     case JsonData::Kind::real:
+    case JsonData::Kind::fraction:
       return std::bit_cast<double>(bits);
     default:
       return static_cast<double>(bits);
@@ -258,6 +320,7 @@ bool held(const Item& item, size_t i, const Tensor& t) {
   const auto at = static_cast<int64_t>(i);
   switch (item.kind) {
     case JsonData::Kind::real:
+    case JsonData::Kind::fraction:
       return false;
     case JsonData::Kind::wide:
       return t.dtype() == DType::u64;
@@ -280,6 +343,7 @@ std::string item_text(const JsonData& data, size_t i) {
     case JsonData::Kind::boolean:
       return data.numbers[i] ? "true" : "false";
     case JsonData::Kind::real:
+    case JsonData::Kind::fraction:
       break;
   }
   const std::string text = number_text(std::bit_cast<double>(data.numbers[i]));

@@ -17,8 +17,9 @@ using Parameters = std::vector<std::pair<std::string, std::variant<bool, int64_t
 
 /// The items of "data", row by row, and how their lists were nested.
 struct JsonData {
-  enum class Kind : uint8_t { whole, wide, real, boolean };  ///< wide: a whole number from 2^63 on, as uint64_t.
-  std::vector<uint64_t> numbers;                             ///< Bits of an int64_t, a uint64_t, a double or a bool.
+  /// wide: a whole number from 2^63 on, as uint64_t; fraction: a real that is none, though its double is.
+  enum class Kind : uint8_t { whole, wide, real, boolean, fraction };
+  std::vector<uint64_t> numbers;  ///< Bits of an int64_t, a uint64_t, a double or a bool.
   std::vector<Kind> kinds;
   std::vector<std::pair<size_t, std::string>> strings;  ///< Items that are text, by their place; their number is 0.
   std::vector<int64_t> lengths;                         ///< Of the lists, the outer one first.

@@ -42,9 +42,10 @@ Status check_shape(const PortInfo& port, const std::vector<int64_t>& shape) {
 /// Strings with a length of 4 bytes before each.
 Result<Tensor> strings_from(const PortInfo& port, const Shape& shape, std::string_view bytes) {
   const int64_t count = shape.checked_count().value_or(-1);
+  const size_t came = bytes.size();
   const auto wrong = [&](std::string_view what) {
     return refused(fmt::format("input '{}': {} ({} elements in {} bytes, each a length of 4 bytes and so many bytes)",
-                               port.name, what, count, bytes.size()));
+                               port.name, what, count, came));
   };
   if (count < 0 || static_cast<uint64_t>(count) > bytes.size() / 4) return wrong("too few bytes");
   NNEX_ASSIGN(Tensor t, Tensor::make(DType::str, shape));
@@ -135,6 +136,8 @@ class Reader {
 
  private:
   Status add(JsonInput& input, InferRequest& out) {
+    if (input.name.empty() && !port_named(ports_.inputs, ""))
+      return refused(fmt::format("an input has no name; the model has: {}", names_of(ports_.inputs)));
     const PortInfo* port = port_named(ports_.inputs, input.name);
     if (!port) return refused(fmt::format("no input '{}'; the model has: {}", input.name, names_of(ports_.inputs)));
     const std::string whose = fmt::format("input '{}'", port->name);
@@ -142,6 +145,7 @@ class Reader {
     if (!value.empty()) return refused(fmt::format("{} is given twice", whose));
     const std::string_view needed = datatype_of(port->dtype);
     if (needed.empty()) return refused(fmt::format("{} is {}, which the protocol cannot carry", whose, port->type));
+    if (input.datatype.empty()) return refused(fmt::format("{} has no datatype; needed {}", whose, needed));
     if (input.datatype != needed)
       return refused(fmt::format("{}: found datatype '{}'; needed {}", whose, input.datatype, needed));
     if (!input.has_shape) return refused(fmt::format("{} has no shape", whose));
