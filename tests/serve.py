@@ -1136,6 +1136,20 @@ def test_repository():
             equal(s.json('GET', '/v2/models/scale/versions/11/ready', status=503)['reason'], reasons['11'], 'why')
             s.json('GET', '/v2/models/scale/versions/12/ready', status=404)
             shutil.rmtree(os.path.join(folder, 'scale', '11'))
+            # of several versions each is loaded by itself
+            with Server(folder, '--versions', 0) as each:
+                repository(folder, scale__10__model=b'no model at all', scale__12__model=scaled(12), scale__13__model=b'nor that')
+                why = each.json('POST', '/v2/repository/models/scale/load', status=400)['error']
+                answer = each.json('POST', '/v2/models/scale/infer', of_numbers([1, 2, 3, 4]))
+                equal((answer['model_version'], answer['outputs'][0]['data']), ('12', [12, 24, 36, 48]), 'beside versions that are broken')
+                answer = each.json('POST', '/v2/models/scale/versions/10/infer', of_numbers([1, 2, 3, 4]))
+                equal(answer['outputs'][0]['data'], [100, 200, 300, 400], 'what a version was before its file broke')
+                states = {m['version']: (m['state'], m['reason']) for m in each.json('POST', '/v2/repository/index') if m['name'] == 'scale'}
+                equal([states[v][0] for v in ('1', '2', '10', '12', '13')], ['READY', 'READY', 'READY', 'READY', 'UNAVAILABLE'], states)
+                check(states['13'][1] in why, (states, why))
+                for broken in '12', '13':
+                    shutil.rmtree(os.path.join(folder, 'scale', broken))
+                repository(folder, scale__10__model=scaled(100))
             # a broken file
             with open(os.path.join(folder, 'other.onnx.new'), 'wb') as f:
                 f.write(b'no model at all')

@@ -187,35 +187,40 @@ Status Repository::load_found(const std::string& name, const Found& found, const
     for (const Place& place : at->second)
       if (!state.loaded.count(place.version)) state.reasons[place.version] = kNotYet;
   }
+  // Each version by itself: one that is broken keeps no other from serving, and its own last one answers on.
   std::map<std::string, std::shared_ptr<Served>> fresh;
+  std::map<std::string, std::string> reasons;
+  Status first;
   for (const Place& place : at->second) {
     auto served = make(place);
-    if (!served.ok()) {
-      const std::lock_guard lock(mutex_);
-      State& state = models_[name];
-      for (auto& [version, reason] : state.reasons)
-        if (reason == kNotYet) reason = fmt::format("version {} cannot be loaded", place.version);
-      state.reasons[place.version] = served.error().message();
-      return std::move(served).error();
+    if (served.ok()) {
+      fresh[place.version] = std::move(served).value();
+      continue;
     }
-    fresh[place.version] = std::move(served).value();
+    reasons[place.version] = served.error().message();
+    if (first.ok()) first = std::move(served).error();
   }
   std::vector<std::shared_ptr<Served>> old;
+  std::set<std::string> versions;
   {
     const std::lock_guard lock(mutex_);
     State& state = models_[name];
+    if (fresh.empty()) {
+      for (auto& [version, reason] : reasons) state.reasons[version] = std::move(reason);
+      return first;
+    }
     for (auto& [version, served] : state.loaded) {
+      if (reasons.count(version) && fresh.try_emplace(version, served).second) continue;
       served->metrics->ready = false;
       old.push_back(std::move(served));
     }
-    state = {at->second, std::move(fresh), {}};
+    state = {at->second, std::move(fresh), std::move(reasons)};
     for (auto& [version, served] : state.loaded) served->metrics->ready = true;
+    for (const Place& place : at->second) versions.insert(place.version);
   }
   retire(std::move(old));
-  std::set<std::string> versions;
-  for (const Place& place : at->second) versions.insert(place.version);
   metrics_.keep(name, versions);
-  return {};
+  return first;
 }
 
 Status Repository::unload_now(const std::string& name) {
@@ -299,7 +304,11 @@ std::shared_ptr<Served> Repository::find(const std::string& name, const std::str
   const std::lock_guard lock(mutex_);
   const auto model = models_.find(name);
   if (model == models_.end() || model->second.loaded.empty()) return nullptr;
-  if (version.empty()) return model->second.loaded.at(model->second.places[0].version);
+  if (version.empty()) {  // the highest that is loaded: places begin with the highest
+    for (const Place& place : model->second.places)
+      if (const auto at = model->second.loaded.find(place.version); at != model->second.loaded.end()) return at->second;
+    return nullptr;
+  }
   const auto at = model->second.loaded.find(version);
   return at == model->second.loaded.end() ? nullptr : at->second;
 }
