@@ -509,7 +509,15 @@ def test_errors():
             got, h, body = s.ask(method, path)
             check(got == status and 'error' in json.loads(body), (method, path, got, body))
             check((status == 405) == ('Allow' in h), (method, path, 'Allow'))
+        counted = lambda code: s.metric('nnex_inferences_total', '{model="model",version="1",code="%d"}' % code)
+        equal(counted(413), 0, 'none so far')
         equal(s.ask('POST', INFER, b'x' * 200001)[0], 413, 'too large')
+        equal(counted(413), 1, 'and counted for its model')
+        for length in b'99999999999999999999999', b'200001':
+            got = s.raw(b'POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %s\r\n\r\n' % (INFER.encode(), length))
+            check(got.startswith(b'HTTP/1.1 413 ') and b'the body has %s bytes; the limit is 200000' % length in got, got)
+        got = s.raw(b'POST %s HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFF\r\n' % INFER.encode())
+        check(got.startswith(b'HTTP/1.1 413 '), got)
         equal(s.ask('POST', '/v2/repository/index', b'[' * 100000)[0], 413, 'an index request that is too large')
         equal(s.ask('POST', INFER, b'{}', {'Content-Encoding': 'gzip'})[0], 415, 'gzip')
         got = s.raw(b'POST %s HTTP/1.1\r\nHost: a\r\n\r\n' % INFER.encode())
@@ -673,7 +681,7 @@ def test_connections():
 
 
 def test_memory():
-    """1 GB declared, and bodies that together pass the limit: no memory is taken for what has not come."""
+    """Much declared, and bodies that together pass the limit: no memory is taken for what has not come; what alone passes it is no matter of time."""
     with Server(os.path.join(SHAPES, 'model.onnx'), '--request-limit', 2000000000, '--queue-bytes', 32, '--client-timeout', 3) as s:
         s.json('POST', INFER, json_request(0))
         before = s.memory()
@@ -685,15 +693,31 @@ def test_memory():
             held.append(sock)
         s.json('POST', INFER, json_request(0))
         check(s.memory() - before < 30 << 20, 'memory grew by %d MiB' % ((s.memory() - before) >> 20))
-        sock = socket.create_connection(('127.0.0.1', s.port), 20)
-        sock.sendall(post)
         began = time.monotonic()
-        try:
-            while time.monotonic() - began < 20:
-                sock.sendall(b'x' * (1 << 20))
-        except OSError:
-            pass
-        check(time.monotonic() - began < 10, 'nobody stopped a client that sends more than there is room for')
+        for length, status in (1000000000, b'413'), (None, b'413'):
+            sock = socket.create_connection(('127.0.0.1', s.port), 20)
+            sock.sendall(post % (INFER.encode(), length) if length else
+                         b'POST %s HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n' % INFER.encode())
+            try:
+                while time.monotonic() - began < 20:
+                    sock.sendall(b'x' * (1 << 20) if length else b'100000\r\n' + b'x' * (1 << 20) + b'\r\n')
+            except OSError:
+                pass
+            check(time.monotonic() - began < 10, 'nobody stopped a client that sends more than there is room for')
+            sock.close()
+        counted = lambda code: s.metric('nnex_inferences_total', '{model="model",version="1",code="%d"}' % code)
+        check(counted(413) >= 1 and counted(413) + counted(429) == 2, 'what could never be held')
+        busy = counted(429)
+        large = [socket.create_connection(('127.0.0.1', s.port), 20) for _ in range(2)]
+        for sock in large:  # each alone would have room
+            sock.sendall(post % (INFER.encode(), 20000000))
+            try:
+                sock.sendall(b'x' * 19000000)
+            except OSError:
+                pass
+        check(eventually(lambda: counted(429) == busy + 1), 'what there is no room for beside others')
+        for sock in large:
+            sock.close()
         check(s.memory() - before < 100 << 20, 'memory grew by %d MiB' % ((s.memory() - before) >> 20))
         check(s.metric('nnex_http_refused_total') >= 1, 'whom there was no room for is counted')
         for sock in held:
@@ -776,6 +800,48 @@ def test_slow():
             pass
         check(time.monotonic() - began < 15, 'a client that reads nothing was kept')
         check(s.metric('nnex_http_clients_cut_total') >= many + 1, 'clients cut')
+
+
+def test_steady():
+    """A client that is slow and does not stall gets its answer and is heard; --client-rate says how slow."""
+    folder = tempfile.mkdtemp()
+    repository(folder, same=onnx('Identity', [('x', 1, ['N'])], [('y', 1, ['N'])]))
+    path, count = '/v2/models/same/infer', 1 << 20
+    try:
+        with Server(folder, '--client-timeout', 1) as s:
+            sock = socket.socket()
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32 << 10)
+            sock.settimeout(20)
+            sock.connect(('127.0.0.1', s.port))
+            body = json.dumps({'inputs': [{'name': 'x', 'shape': [count], 'datatype': 'FP32', 'parameters': {'binary_data_size': 4 * count}}],
+                               'parameters': {'binary_data_output': True}}).encode()
+            sock.sendall(b'POST %s HTTP/1.1\r\nHost: a\r\nInference-Header-Content-Length: %d\r\nContent-Length: %d\r\n\r\n' % (
+                path.encode(), len(body), len(body) + 4 * count) + body + bytes(4 * count))
+            got = 0
+            while got < 4 * count:  # about 700 kB a second
+                part = sock.recv(35000)
+                check(part, 'cut after %d bytes' % got)
+                got += len(part)
+                time.sleep(0.05)
+            sock.close()
+            equal(s.metric('nnex_http_clients_cut_total'), 0, 'cut')
+            text = json.dumps({'inputs': [{'name': 'x', 'shape': [5000], 'datatype': 'FP32', 'data': [0] * 5000}]}).encode()
+            sock = socket.create_connection(('127.0.0.1', s.port), 20)
+            sock.sendall(b'POST %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %d\r\n\r\n' % (path.encode(), len(text)))
+            for at in range(0, len(text), 400):  # 4 kB a second
+                sock.sendall(text[at:at + 400])
+                time.sleep(0.1)
+            check(read_all(sock).startswith(b'HTTP/1.1 200 '), 'a slow upload')
+            sock.close()
+        with Server(folder, '--client-timeout', 1, '--client-rate', 0) as s:
+            sock = socket.create_connection(('127.0.0.1', s.port), 20)
+            for byte in b'GET /v2/health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n':
+                sock.sendall(bytes([byte]))
+                time.sleep(0.05)
+            check(read_all(sock).startswith(b'HTTP/1.1 200 '), 'a byte now and then')
+            sock.close()
+    finally:
+        shutil.rmtree(folder)
 
 
 class Hostile:

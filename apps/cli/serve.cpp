@@ -18,6 +18,7 @@ struct ServeOptions {
   int queue = 1024, max_batch = 8, batch_delay = 0;
   int queue_mib = 512;
   int64_t request_limit = int64_t{64} << 20;
+  int client_rate = 1024;
   double timeout = 60, client_timeout = 10, idle_timeout = 75, drain_timeout = 30;
   int drain_delay = 1000;
   std::optional<uint64_t> grpc_port;
@@ -51,7 +52,8 @@ void ServeOptions::add_to(Verb verb) {
       .type("MICROSECONDS")
       .whole(0);
   verb.option("--queue", queue, "Requests of a model that may wait; more are answered 429").type("REQUESTS").whole(1);
-  verb.option("--queue-bytes", queue_mib, "MiB that requests and answers may hold together; more are answered 429")
+  verb.option("--queue-bytes", queue_mib,
+              "MiB that requests and answers may hold together; more are answered 429, and 413 what alone is larger")
       .type("MIB")
       .whole(1);
   verb.option("--request-limit", request_limit, "Bytes of one request's body; larger ones are answered 413")
@@ -61,6 +63,12 @@ void ServeOptions::add_to(Verb verb) {
   verb.option("--client-timeout", client_timeout, "How long a client may stall before its connection is cut")
       .type("SECONDS")
       .above_zero();
+  verb.option(
+          "--client-rate", client_rate,
+          "Bytes a second that a client sends or reads at least, beside what it may stall; 0: it may be as slow as it "
+          "likes while it does not stall")
+      .type("BYTES")
+      .whole(0);
   verb.option("--idle-timeout", idle_timeout, "How long a connection is kept between two requests")
       .type("SECONDS")
       .above_zero();
@@ -147,6 +155,7 @@ int serve_models(const ServeOptions& o) {
   s.request_limit = o.request_limit;
   s.timeout = microseconds(o.timeout);
   s.client_timeout = microseconds(o.client_timeout);
+  s.client_rate = o.client_rate;
   s.idle_timeout = microseconds(o.idle_timeout);
   s.drain_delay = std::chrono::milliseconds(o.drain_delay);
   s.drain_timeout = microseconds(o.drain_timeout);

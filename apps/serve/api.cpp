@@ -210,6 +210,23 @@ Api::Reply Api::watched(Call& call, Reply reply) const {
   };
 }
 
+void Api::count_refused(const Request& request, int status) const {
+  const auto path = segments_of(request.path);
+  if (!path || path->size() < 4 || (*path)[0] != "v2" || (*path)[1] != "models") return;
+  const auto [version, rest] = version_in(*path);
+  const auto& statuses = ModelMetrics::kStatuses;  // others are of what is no request
+  if (path->size() != rest + 1 || path->back() != "infer" ||
+      std::find(statuses.begin(), statuses.end(), status) == statuses.end())
+    return;
+  if (const auto served = repository_.find(std::string(name_of(*path)), version)) served->metrics->count(status);
+}
+
+void Api::refuse(Call call, Response response, Reply given) const {
+  count_refused(call.request, response.status);
+  const Reply reply = watched(call, std::move(given));
+  reply(std::move(response), std::move(call.lease));
+}
+
 std::shared_ptr<Pending> Api::answer(Call call, Reply given) {
   const Reply reply = watched(call, std::move(given));
   const Request& request = call.request;

@@ -71,11 +71,16 @@ class Api {
   /// Records requests from now on, all but those for health and metrics. Before the first request alone.
   void trace_to(Spans& spans) { spans_ = &spans; }
 
+  /// Counts a request that was refused before it was read whole, if it is one for inference by a model that is loaded.
+  void count_refused(const Request& request, int status) const;
+
   /// Called exactly once for each request, by any thread; it takes over what the request holds of the budget.
   using Reply = std::function<void(Response, Lease)>;
   /// Answers a request. Those for inference return what is pending, and those to the repository are done by its
   /// threads; all others are answered before it returns. A cancelled one may still be answered.
   std::shared_ptr<Pending> answer(Call call, Reply reply);
+  /// The same of a call that could not be read: it is counted and logged.
+  void refuse(Call call, Response response, Reply reply) const;
 
  private:
   struct Inference;

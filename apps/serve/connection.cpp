@@ -64,9 +64,13 @@ bool Server::Impl::moved(Connection& c, size_t bytes) {
     case RequestReader::State::head:
       break;
   }
-  if (!c.lease.resize(static_cast<int64_t>(c.reader.held()))) {
+  if (const auto held = static_cast<int64_t>(c.reader.held()); !c.lease.resize(held)) {
     ++metrics.refused;
-    return fail(c, 429, "requests hold all memory there is for them"), false;
+    if (c.lease.ever(held)) return fail(c, 429, "requests hold all memory there is for them"), false;
+    return fail(c, 413,
+                fmt::format("the request takes {} bytes or more; requests and answers may hold {} together", held,
+                            c.lease.limit())),
+           false;
   }
   if (c.reader.wants_continue()) {
     constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -142,6 +146,7 @@ void Server::Impl::take_answers() {
 void Server::Impl::fail(Connection& c, int status, std::string_view message) {
   Response r = Response::error(status, message);  // which says why in the log, too
   if (status == 429) r.headers.push_back({"Retry-After", "1"});
+  api.count_refused(c.reader.request(), status);
   fail(c, std::move(r), message);
 }
 
@@ -203,7 +208,7 @@ void Server::Impl::write_answers() {
     if (from < body->size() &&
         evbuffer_add_reference(out, body->data() + from, body->size() - from, done, body.get()) == 0)
       (void)body.release();
-    c.unsent = evbuffer_get_length(out);
+    c.unsent = untaken(c);
   }
 }
 

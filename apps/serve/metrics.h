@@ -36,7 +36,7 @@ struct ModelMetrics {
   ModelMetrics(const std::string& model, const std::string& version);
 
   /// Statuses of answered requests; those that are no such number are counted as 500.
-  static constexpr std::array kStatuses = {200, 400, 411, 413, 415, 429, 499, 500, 501, 503, 504};
+  static constexpr std::array kStatuses = {200, 400, 408, 411, 413, 415, 429, 499, 500, 501, 503, 504};
   std::array<std::atomic<uint64_t>, kStatuses.size()> answered{};
   void count(int status);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <future>
 
@@ -77,8 +78,10 @@ Result<bool> serve(const Options& o) {
   server_options.host = o.host;
   server_options.port = o.port;
   server_options.connections = o.connections;
-  server_options.limits.body = static_cast<size_t>(o.request_limit);
+  const int64_t request_limit = std::min(o.request_limit, o.queue_bytes);  // what is larger could never be held
+  server_options.limits.body = static_cast<size_t>(request_limit);
   server_options.client_timeout = o.client_timeout;
+  server_options.client_rate = o.client_rate;
   server_options.idle_timeout = o.idle_timeout;
   server_options.log_requests = o.log_requests;
   server_options.drain_delay = o.drain_delay;
@@ -94,7 +97,7 @@ Result<bool> serve(const Options& o) {
   std::unique_ptr<GrpcFront> grpc;
   cli::Json addresses = {{"http", server->address()}};
   if (o.grpc_port) {
-    const GrpcOptions grpc_options{o.host, *o.grpc_port, o.request_limit, o.queue_bytes};
+    const GrpcOptions grpc_options{o.host, *o.grpc_port, request_limit, o.queue_bytes};
     NNEX_ASSIGN(grpc, listen_grpc(backend, grpc_options));
     addresses["grpc"] = grpc->address();
   }

@@ -21,6 +21,7 @@ struct Options {
   std::optional<int> grpc_port;  ///< The same over gRPC; 0: a free one.
   int connections = 4096;
   std::chrono::microseconds client_timeout{10'000'000};  ///< How long a client may stall.
+  int64_t client_rate = 1024;                            ///< Bytes a second of one that does not; 0: any.
   std::chrono::microseconds idle_timeout{75'000'000};    ///< Between two requests of a connection.
   std::string key_file;                                  ///< Empty: everybody is answered.
 

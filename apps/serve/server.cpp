@@ -1,8 +1,10 @@
 #include <fmt/format.h>
+#include <linux/sockios.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -18,7 +20,6 @@ namespace nnex::serve {
 namespace {
 
 constexpr size_t kReadAhead = 64 << 10;                     // bytes of a connection that wait unread
-constexpr double kMinRate = 16 << 10;                       // bytes a second of a client, beside its timeout
 constexpr auto kLinger = std::chrono::seconds(2);           // for a client to read the last answer
 constexpr auto kOnTheWay = std::chrono::milliseconds(100);  // that a request may take from its client to us
 constexpr timeval kTick = {0, 50'000};
@@ -175,11 +176,18 @@ void Server::Impl::drop(Connection& c) {
   }
 }
 
-/// Whether a client has stalled, or sends or reads so slowly that it comes to the same.
+/// Whether a client has stalled, or has sent or read less than its rate since the time it may stall was over.
 bool Server::Impl::too_slow(const Connection& c, Clock::time_point now) const {
-  const auto allowed = options.client_timeout +
-                       std::chrono::microseconds(static_cast<int64_t>(static_cast<double>(c.bytes) / kMinRate * 1e6));
-  return now - c.moved > options.client_timeout || now - c.since > allowed;
+  if (now - c.moved > options.client_timeout) return true;
+  const std::chrono::duration<double> over = now - c.since - options.client_timeout;
+  return over.count() * static_cast<double>(options.client_rate) > static_cast<double>(c.bytes);
+}
+
+/// Bytes of an answer that its client has not taken: those that wait here, and those that the system has sent or holds.
+size_t Server::Impl::untaken(const Connection& c) {
+  int held = 0;
+  if (::ioctl(bufferevent_getfd(c.stream.get()), SIOCOUTQ, &held) != 0) held = 0;
+  return evbuffer_get_length(bufferevent_get_output(c.stream.get())) + static_cast<size_t>(held);
 }
 
 void Server::Impl::check_times() {
@@ -195,8 +203,7 @@ void Server::Impl::check_times() {
       case State::answered:
         break;
       case State::writing: {
-        const size_t left = evbuffer_get_length(bufferevent_get_output(c->stream.get()));
-        if (left != c->unsent) {
+        if (const size_t left = untaken(*c); left < c->unsent) {
           c->moved = now;
           c->bytes += c->unsent - left;
           c->unsent = left;

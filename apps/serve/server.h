@@ -17,6 +17,7 @@ struct ServerOptions {
   int connections = 4096;
   RequestLimits limits;
   std::chrono::microseconds client_timeout{10'000'000};
+  int64_t client_rate = 1024;                          ///< Bytes a second of a client that does not stall; 0: any.
   std::chrono::microseconds idle_timeout{75'000'000};  ///< Between two requests of a connection.
   bool log_requests = false;                           ///< Those that do not get as far as the Api, too.
   std::chrono::microseconds drain_delay{0}, drain_timeout{30'000'000};

@@ -95,6 +95,7 @@ struct Server::Impl {
   void wake_loop() const;
   void check_times();
   bool too_slow(const Connection& c, Clock::time_point now) const;
+  static size_t untaken(const Connection& c);
   void end(bool at_once);
   void check_end(Clock::time_point now);
   void cut();
