@@ -320,7 +320,7 @@ def test_protocol():
         equal(s.json('GET', '/v2/health/ready'), {'ready': True}, 'ready')
         about = s.json('GET', '/v2')
         equal(about['name'], 'nnex', 'name')
-        equal(set(about['extensions']), {'binary_tensor_data', 'model_repository', 'parameters'}, 'extensions')  # nothing that is not done
+        equal(set(about['extensions']), {'binary_tensor_data', 'model_configuration', 'model_repository', 'parameters', 'statistics'}, 'extensions')  # nothing that is not done
         equal(s.json('GET', '/v2/models/model/ready'), {'name': 'model', 'ready': True}, 'model ready')
         for path in '/v2/models/model', '/v2/models/model/versions/1':
             equal(s.json('GET', path),
@@ -1227,6 +1227,11 @@ def test_repository():
                 answer = s.json('POST', '/v2/repository/models/fresh/load', {'parameters': {name: 'x'}}, status=400)
                 check(name in answer['error'] and 'not supported' in answer['error'], answer)
             s.json('POST', '/v2/repository/models/fresh/load', {'parameters': 7}, status=400)
+            # what Triton's clients ask
+            config = s.json('GET', '/v2/models/scale/config')
+            equal((config['name'], config['max_batch_size'], config['input']), ('scale', 8, [{'name': 'x', 'data_type': 'TYPE_FP32', 'dims': [4]}]), 'config')
+            stats = s.json('GET', '/v2/models/scale/versions/10/stats')['model_stats']
+            equal([(m['name'], m['version']) for m in stats], [('scale', '10')], 'statistics')
             # a new one that is broken: its own clients miss it, and nobody else
             repository(folder, bad=b'no model at all')
             why = s.json('POST', '/v2/repository/models/bad/load', status=400)['error']
@@ -1831,6 +1836,24 @@ def check_exposition(text):
                 check(buckets.get((family, series), 0) <= float(found[3]), 'buckets: ' + line)
                 buckets[family, series] = float(found[3])
     equal(set(kinds), described, 'HELP and TYPE')
+
+
+def test_set():
+    """Of several models each takes of --set what it has; a symbol that none has is a mistake."""
+    folder = tempfile.mkdtemp()
+    repository(folder, scale=scaled(2), fixed=onnx('Relu', [('x', 1, [2])], [('y', 1, [2])]))
+    os.makedirs(os.path.join(folder, 'other'))
+    shutil.copy(os.path.join(folder, 'scale.onnx'), os.path.join(folder, 'other', 'model.onnx'))
+    open(os.path.join(folder, 'other', 'config.pbtxt'), 'w').write('max_batch_size: 0\n')
+    try:
+        with Server('--set', 'N=2', folder) as s:
+            equal(s.json('GET', '/v2/models/scale')['inputs'][0]['shape'], [2, 4], 'fixed')
+            equal(s.json('GET', '/v2/models/fixed')['inputs'][0]['shape'], [2], 'as it was')
+            check(re.search(r'passed over path=\S*config\.pbtxt because="options are those of the command line"', s.logged()), s.logged())
+        out = subprocess.run([NNEX, 'serve', '--port', '0', '--set', 'M=2', folder], capture_output=True, text=True, timeout=60)
+        check(out.returncode == 2 and "no symbol 'M' in any model" in out.stderr, out.stderr)
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_usage():

@@ -8,6 +8,7 @@
 
 #include "nnex/elements.h"
 #include "nnex/environment.h"
+#include "serve/model_facts.h"
 #include "shared/try.h"
 
 namespace nnex::serve {
@@ -275,16 +276,18 @@ Response Api::health(const Request& request, const Path& path) const {
 }
 
 Response Api::server_metadata() const {
-  return json({{"name", "nnex"},
-               {"version", environment().version},
-               {"extensions", {"binary_tensor_data", "model_repository", "parameters"}}});
+  return json(
+      {{"name", "nnex"},
+       {"version", environment().version},
+       {"extensions", {"binary_tensor_data", "model_configuration", "model_repository", "parameters", "statistics"}}});
 }
 
 Response Api::model(const Request& request, const Path& path) const {
   const std::string name(name_of(path));
   const auto [version, rest] = version_in(path);
-  const bool asks_ready = path.size() == rest + 1 && path[rest] == "ready";
-  if (path.size() != rest && !asks_ready) return not_found(request);
+  const std::string_view asked = path.size() == rest + 1 ? std::string_view(path[rest]) : std::string_view();
+  const bool asks_ready = asked == "ready";
+  if (path.size() != rest && !asks_ready && asked != "config" && asked != "stats") return not_found(request);
   if (!reads(request)) return not_allowed("GET");
   const auto served = repository_.find(name, version);
   if (!served && !repository_.knows(name, version))
@@ -298,6 +301,16 @@ Response Api::model(const Request& request, const Path& path) const {
     return r;
   }
   if (!served) return not_loaded(name, version);
+  if (asked == "config") return json(config_of(*served));
+  if (asked == "stats") {
+    std::vector<std::shared_ptr<Served>> versions = {served};
+    if (version.empty()) {
+      versions.clear();
+      for (const std::string& each : repository_.versions(name))
+        if (auto one = repository_.find(name, each)) versions.push_back(std::move(one));
+    }
+    return json(statistics_of(versions));
+  }
   Response r;
   r.body = metadata_of(name, repository_.versions(name), served->platform, served->ports());
   return r;

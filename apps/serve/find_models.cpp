@@ -139,6 +139,8 @@ Status add_folder(Found& found, const fs::path& folder, int max, std::vector<Pas
     std::vector<Place> places = name.empty() ? std::vector<Place>() : versions_in(name, entry, max);
     if ((places.empty() || places[0].path != entry.string()) && fs::is_directory(entry, error))
       add_passed_versions(entry, !places.empty(), passed);
+    if (fs::is_regular_file(entry / "config.pbtxt", error))
+      passed.push_back({{}, (entry / "config.pbtxt").string(), "options are those of the command line"});
     if (std::string why = why_passed_over(entry, name, places); !why.empty())
       passed.push_back({name, entry.string(), std::move(why)});
     else

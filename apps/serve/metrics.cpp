@@ -100,6 +100,12 @@ void Histogram::print(std::string& out, const std::string& name, const std::stri
                      labels, below);
 }
 
+uint64_t Histogram::count() const {
+  uint64_t all = 0;
+  for (const auto& n : counts_) all += n.load(std::memory_order_relaxed);
+  return all;
+}
+
 ModelMetrics::ModelMetrics(const std::string& model, const std::string& version)
     : labels(fmt::format("model=\"{}\",version=\"{}\"", escaped(model), escaped(version))),
       latency(kSeconds),
@@ -111,6 +117,8 @@ void ModelMetrics::count(int status) {
   auto at = std::find(kStatuses.begin(), kStatuses.end(), status);
   if (at == kStatuses.end()) at = std::find(kStatuses.begin(), kStatuses.end(), 500);
   answered[static_cast<size_t>(at - kStatuses.begin())].fetch_add(1, std::memory_order_relaxed);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  last_ms.store(std::chrono::duration_cast<std::chrono::milliseconds>(now).count(), std::memory_order_relaxed);
 }
 
 std::shared_ptr<ModelMetrics> Metrics::of(const std::string& model, const std::string& version) {

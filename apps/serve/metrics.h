@@ -23,6 +23,8 @@ class Histogram {
   void observe(double x);
   /// Lines of the series, labels included: `labels` is text without braces.
   void print(std::string& out, const std::string& name, const std::string& labels) const;
+  uint64_t count() const;
+  double sum() const { return sum_.load(std::memory_order_relaxed); }
 
  private:
   std::span<const double> bounds_;
@@ -43,6 +45,7 @@ struct ModelMetrics {
   Histogram latency, queued, running;  ///< Seconds: from arrival to answer, waiting, in the engine.
   Histogram batch_rows;                ///< Rows of one run.
   std::atomic<int64_t> waiting{0}, in_flight{0};
+  std::atomic<int64_t> last_ms{0};  ///< When the last one was answered: milliseconds since 1970.
   std::atomic<uint64_t> loads{0}, failed_loads{0};
   std::atomic<bool> ready{false};
 };

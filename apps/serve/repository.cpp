@@ -107,8 +107,11 @@ Result<std::shared_ptr<Served>> Repository::make(const Place& place) const {
   auto metrics = metrics_.of(place.name, place.version);
   const auto loaded = [&]() -> Result<std::shared_ptr<Served>> {
     const ModelSource source(place.path);
-    NNEX_ASSIGN(const Inspection inspection, inspect(source, options_.load));
-    NNEX_ASSIGN(Model model, load_model(source, options_.load));
+    LoadOptions load = options_.load;
+    if (several_) load.symbols.clear();
+    NNEX_ASSIGN(const Inspection inspection, inspect(source, load));
+    if (several_) load.symbols = symbols_for(inspection);
+    NNEX_ASSIGN(Model model, load_model(source, load));
     NNEX_TRY(check_ports("input", model.inputs()));
     NNEX_TRY(check_ports("output", model.outputs()));
     auto served = std::make_shared<Served>();
@@ -125,6 +128,9 @@ Result<std::shared_ptr<Served>> Repository::make(const Place& place) const {
     if (scheduler.max_batch > 1) why = why_not_batched(served->model, session);
     served->batched = why.empty();
     if (!served->batched) scheduler.max_batch = 1;
+    served->max_batch = scheduler.max_batch;
+    served->instances = scheduler.instances;
+    served->delay = scheduler.delay;
     NNEX_ASSIGN(served->scheduler, started(served->model, scheduler, metrics));
     cli::Json facts = {{"model", place.name},
                        {"version", place.version},
@@ -149,6 +155,22 @@ Result<std::shared_ptr<Served>> Repository::make(const Place& place) const {
   if (loaded.ok()) return *loaded;
   Error error(loaded.error().code(), loaded.error().text(cli::flag_words));
   return std::move(error).during(fmt::format("loading model '{}'", place.name));
+}
+
+/// What --set says of the symbols that one of several models has.
+std::map<std::string, int64_t> Repository::symbols_for(const Inspection& inspection) const {
+  std::map<std::string, int64_t> out;
+  for (const auto& [name, extent] : options_.load.symbols) {
+    bool has = std::find(inspection.symbols.begin(), inspection.symbols.end(), name) != inspection.symbols.end();
+    for (const PortInfo& port : inspection.inputs)
+      for (size_t a = 0; a < port.extents.size(); ++a)
+        has = has || (port.extents[a] < 0 && name == fmt::format("{}.{}", port.name, a));
+    if (!has) continue;
+    out.emplace(name, extent);
+    const std::lock_guard lock(mutex_);
+    used_symbols_.insert(name);
+  }
+  return out;
 }
 
 /// Waits until old versions have answered what they took.
@@ -251,6 +273,7 @@ Status Repository::open_now() {
   auto all = find_models(options_, passed);
   log_passed_over(passed);
   NNEX_ASSIGN(const auto found, std::move(all));
+  several_ = found.size() > 1;
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [name, places] : found) {
@@ -265,6 +288,9 @@ Status Repository::open_now() {
     Status status = load_found(name, found, passed);
     if (first.ok() && !status.ok()) first = std::move(status);
   }
+  for (const auto& [name, extent] : options_.load.symbols)
+    if (several_ && first.ok() && !used_symbols_.count(name))
+      first = Error(Code::invalid_argument, fmt::format("no symbol '{}' in any model", name));
   opened_ = first.ok();
   return first;
 }

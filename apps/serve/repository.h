@@ -2,13 +2,16 @@
 // Models by name and version: found on disk, loaded, replaced while the old one still answers, unloaded.
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "nnex/inspect.h"
 #include "nnex/load.h"
 #include "serve/log.h"
 #include "serve/metrics.h"
@@ -55,6 +58,9 @@ struct Served {
   std::shared_ptr<ModelMetrics> metrics;
   std::unique_ptr<Scheduler> scheduler;
   bool batched = false;
+  int64_t max_batch = 1;
+  int instances = 1;
+  std::chrono::microseconds delay{0};
 
   Ports ports() const { return {model.inputs(), model.outputs()}; }
 };
@@ -120,6 +126,7 @@ class Repository {
   };
 
   Result<std::shared_ptr<Served>> make(const Place& place) const;
+  std::map<std::string, int64_t> symbols_for(const Inspection& inspection) const;
   Status load_now(const std::string& name);
   Status load_found(const std::string& name, const Found& found, const std::vector<PassedOver>& passed);
   Status unload_now(const std::string& name);
@@ -134,8 +141,10 @@ class Repository {
   const Log& log_;
   mutable std::mutex mutex_;
   std::map<std::string, State> models_;
-  bool looked_ = false;          // open() has, at all folders
-  std::vector<Listed> lookers_;  // who waits for the next look
+  bool several_ = false;                        // models: each takes of --set what it has
+  mutable std::set<std::string> used_symbols_;  // of --set
+  bool looked_ = false;                         // open() has, at all folders
+  std::vector<Listed> lookers_;                 // who waits for the next look
   std::atomic<bool> opened_{false};
   Worker loader_;  // one thing after the other, so that two loads never take memory together
   Worker looker_;  // at folders, which may be slow: on another machine, for example
