@@ -686,10 +686,10 @@ def test_memory():
         s.json('POST', INFER, json_request(0))
         before = s.memory()
         held = []
-        post = b'POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n' % INFER.encode()
+        post = b'POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n'
         for _ in range(50):
             sock = socket.create_connection(('127.0.0.1', s.port), 20)
-            sock.sendall(post + b'x' * 1000)
+            sock.sendall(post % (INFER.encode(), 30000000) + b'x' * 1000)
             held.append(sock)
         s.json('POST', INFER, json_request(0))
         check(s.memory() - before < 30 << 20, 'memory grew by %d MiB' % ((s.memory() - before) >> 20))
@@ -1668,6 +1668,15 @@ def test_log():
         equal(sum(e['lines'] for e in lines if e['event'] == 'log lines lost'), lost, 'lines lost')
         equal(len([e for e in lines if e.get('path') == path]), 600 - lost, 'and those that were not')
         equal([lines[-1]['event'], lines[-2]['event']], ['ended', 'draining'], 'the last ones')
+    folder = tempfile.mkdtemp()
+    repository(folder, scale=scaled(2), bad=b'no model at all')
+    try:
+        out = subprocess.run([NNEX, 'serve', '--port', '0', '--log', 'json', folder], capture_output=True, text=True, timeout=60)
+        lines = [json.loads(line) for line in out.stderr.splitlines()]
+        check(lines[-1]['event'] == 'failed' and 'bad.onnx' in lines[-1]['error'], lines)
+        equal(out.returncode, 3, 'exit code')
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_access():

@@ -97,11 +97,19 @@ def test_protocol():
         equal([(t.name, t.datatype, list(t.shape)) for t in model.inputs], [('picture', 'FP32', [-1, 3, 32, 32])])
         equal([(t.name, t.datatype, list(t.shape)) for t in model.outputs], [('probabilities', 'FP32', [-1, 8])])
         equal([(m.name, m.version, m.state) for m in c.RepositoryIndex(pb.RepositoryIndexRequest()).models], [('model', '1', 'READY')])
+        config = c.ModelConfig(pb.ModelConfigRequest(name='model')).config
+        equal((config.name, config.platform, config.backend, config.max_batch_size), ('model', 'onnx', 'nnex', 8))
+        equal([(t.name, t.data_type, list(t.dims)) for t in config.input], [('picture', pb.TYPE_FP32, [3, 32, 32])])
+        equal([(t.name, t.data_type, list(t.dims)) for t in config.output], [('probabilities', pb.TYPE_FP32, [8])])
         for raw in (True, False):
             answer = c.ModelInfer(ask(0, 3, raw=raw, id='this one'))
             equal((answer.model_name, answer.model_version, answer.id), ('model', '1', 'this one'))
             equal([(o.name, o.datatype, list(o.shape)) for o in answer.outputs], [('probabilities', 'FP32', [2, 8])])
             close(floats(answer.raw_output_contents[0]), wanted(0) + wanted(3))
+        counted = c.ModelStatistics(pb.ModelStatisticsRequest(name='model')).model_stats[0]
+        equal((counted.name, counted.version, counted.inference_count, counted.execution_count, counted.inference_stats.success.count), ('model', '1', 4, 2, 2))
+        check(counted.inference_stats.compute_infer.ns > 0 and abs(counted.last_inference / 1000 - time.time()) < 60, counted)
+        refused(grpc.StatusCode.NOT_FOUND, "no model 'other'", c.ModelConfig, pb.ModelConfigRequest(name='other'))
         request = ask(1)
         request.outputs.add(name='probabilities')
         close(floats(c.ModelInfer(request).raw_output_contents[0]), wanted(1))
@@ -178,6 +186,18 @@ def test_errors():
         close(floats(c.ModelInfer(good).raw_output_contents[0]), wanted(0))
         refused(code.RESOURCE_EXHAUSTED, '', c.ModelInfer, ask(*[i % 8 for i in range(88)]))
         refused(code.NOT_FOUND, '', c.RepositoryModelLoad, pb.RepositoryModelLoadRequest(model_name='other'))
+        for name in 'config', 'file:1/model.onnx':  # another model than the folder's
+            load = pb.RepositoryModelLoadRequest(model_name='model')
+            load.parameters[name].string_param = '{}'
+            refused(code.INVALID_ARGUMENT, "the parameter '%s' is not supported" % name, c.RepositoryModelLoad, load)
+        for elements in {'int_contents': [1] * 3072}, {'fp32_contents': [1] * 3072, 'int_contents': [1]}:
+            wrong = ask(0)
+            wrong.ClearField('raw_input_contents')
+            for member, items in elements.items():
+                getattr(wrong.inputs[0].contents, member).extend(items)
+            refused(code.INVALID_ARGUMENT, 'needed all in fp32_contents', c.ModelInfer, wrong)
+        garbage = c.channel.unary_unary('/inference.GRPCInferenceService/ModelInfer')
+        refused(code.INVALID_ARGUMENT, 'no ModelInferRequest', garbage, b'\xff\xff\xff')
         c.RepositoryModelUnload(pb.RepositoryModelUnloadRequest(model_name='model'))
         check(not c.ModelReady(pb.ModelReadyRequest(name='model')).ready, 'unloaded')
         refused(code.UNAVAILABLE, 'not loaded', c.ModelInfer, ask(0))
@@ -191,6 +211,47 @@ def test_errors():
             refused(grpc.StatusCode.UNAUTHENTICATED, 'needed a key', c.ModelInfer, ask(0))
             c.ModelInfer(ask(0), metadata=[('authorization', 'Bearer a key')])
             c.ModelInfer(ask(0), metadata=[('x-api-key', 'a key')])
+
+
+def test_health():
+    """grpc.health.v1: ready once all is loaded, no longer when it ends; without a key."""
+    check_call = lambda c, service='': c.channel.unary_unary('/grpc.health.v1.Health/Check')(b'\n' + bytes([len(service)]) + service.encode() if service else b'')
+    serving, not_serving = b'\x08\x01', b'\x08\x02'
+    with tempfile.NamedTemporaryFile('w') as keys:
+        keys.write('a key\n')
+        keys.flush()
+        with Server(os.path.join(serve.SHAPES, 'model.onnx'), '--api-key', keys.name, '--drain-delay', 2000) as s, s.client() as c:
+            for service in '', 'inference.GRPCInferenceService':
+                equal(check_call(c, service), serving, service)
+            refused(grpc.StatusCode.NOT_FOUND, '', check_call, c, 'nothing')
+            watch = c.channel.unary_stream('/grpc.health.v1.Health/Watch')(b'')
+            equal(next(watch), serving, 'watched')
+            s.process.send_signal(serve.signal.SIGTERM)
+            equal(next(watch), not_serving, 'watched at the end')
+            equal(check_call(c), not_serving, 'while it ends')
+            s.process.wait(20)
+
+
+def test_log():
+    """Calls are in the log and in the metrics, those that could not be read, too."""
+    with Server(os.path.join(serve.SHAPES, 'model.onnx'), '--log', 'json', '--log-requests') as s, s.client() as c:
+        c.ModelInfer(ask(0, id='a'))
+        wrong = ask(0)
+        wrong.parameters['some'].SetInParent()
+        code_of(c.ModelInfer, wrong)
+        code_of(c.channel.unary_unary('/inference.GRPCInferenceService/ModelInfer'), b'\xff\xff\xff')
+        lines = [e for e in map(json.loads, s.logged().splitlines()) if e['event'] == 'request']
+        equal([(e['status'], e['protocol'], e['path']) for e in lines],
+              [(200, 'grpc', serve.INFER), (400, 'grpc', serve.INFER), (400, 'grpc', '/inference.GRPCInferenceService/ModelInfer')])
+        check(all(re.match(r'127\.0\.0\.1:\d+$', e['peer']) for e in lines), lines)
+        check("'some' has no value" in lines[1]['because'], lines[1])
+        equal([s.metric('nnex_grpc_responses_total', '{code="%d"}' % code) for code in (200, 400)], [1, 2])
+        equal(s.metric('nnex_inferences_total', '{model="model",version="1",code="400"}'), 1, 'of the model')
+        taken = s.grpc_port
+        out = subprocess.run([serve.NNEX, 'serve', '--port', '0', '--grpc-port', str(taken), '--log', 'json', os.path.join(serve.SHAPES, 'model.onnx')],
+                             capture_output=True, text=True, timeout=60)
+        lines = [json.loads(line) for line in out.stderr.splitlines()]
+        check(lines[-1]['event'] == 'failed' and 'Address already in use' in lines[-1]['error'], lines)
 
 
 def test_deadlines():

@@ -162,7 +162,7 @@ int serve_models(const ServeOptions& o) {
   s.model_control = o.model_control == "open";
   s.json_log = o.log == "json";
   const auto all = serve::serve(s);
-  if (!all.ok()) return report(all.error());
+  if (!all.ok()) return s.json_log ? exit_code(all.error()) : report(all.error());  // the log has it
   return *all ? kOk : kNegative;
 }
 

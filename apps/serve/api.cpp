@@ -171,19 +171,21 @@ Api::Reply Api::watched(Call& call, Reply reply) const {
     constexpr size_t kLongestState = 512;
     const std::string* state = call.request.header("tracestate");
     if (parent && state && state->size() <= kLongestState) parent->state = *state;
-    *call.span = {std::move(parent), call.request.method, path, call.peer, 0, call.arrived, {}, {}, {}, {}, 0, {}};
+    *call.span = {
+        std::move(parent), call.request.method, path, call.peer, call.grpc, 0, call.arrived, {}, {}, {}, {}, 0, {}};
     if (!call.span->parent) call.span->trace_id = spans_->new_trace_id();
   }
   if (options_.log_requests) call.note = std::make_shared<RequestNote>();
   struct Facts {
     std::string trace, method, path, peer;
     size_t bytes;
+    bool grpc;
     Clock::time_point arrived;
     std::shared_ptr<RequestSpan> span;
     std::shared_ptr<RequestNote> note;
   };
   auto facts = std::make_shared<Facts>(Facts{trace ? *trace : std::string(), call.request.method, path, call.peer,
-                                             call.request.body.size(), call.arrived, call.span, call.note});
+                                             call.request.body.size(), call.grpc, call.arrived, call.span, call.note});
   return [this, facts, reply = std::move(reply)](Response response, Lease lease) {
     if (!facts->trace.empty()) response.headers.push_back({"traceparent", facts->trace});
     const auto now = Clock::now();
@@ -194,6 +196,7 @@ Api::Reply Api::watched(Call& call, Reply reply) const {
       for (const auto& [name, text] :
            {std::pair("model", &facts->note->model), {"version", &facts->note->version}, {"id", &facts->note->id}})
         if (!text->empty()) line[name] = *text;
+      if (facts->grpc) line["protocol"] = "grpc";
       if (!facts->trace.empty()) line["traceparent"] = facts->trace;
       if (facts->span && !facts->span->trace_id.empty()) line["trace"] = facts->span->trace_id;
       if (response.status >= 400) {

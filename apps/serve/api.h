@@ -35,6 +35,7 @@ struct Call {
   Request request;
   Lease lease;  ///< Of its memory.
   std::string peer;
+  bool grpc = false;  ///< It came over gRPC.
   Clock::time_point arrived = Clock::now();
   std::shared_ptr<RequestSpan> span;  ///< Where spans are recorded.
   std::shared_ptr<RequestNote> note;  ///< Where requests are logged.

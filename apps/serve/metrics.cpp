@@ -144,6 +144,11 @@ std::string Metrics::text() const {
   for (int status = 0; status < kStatuses; ++status)
     if (const uint64_t n = answered[static_cast<size_t>(status)].load(); n > 0)
       out += fmt::format("nnex_http_responses_total{{code=\"{}\"}} {}\n", status, n);
+  describe(out, "nnex_grpc_responses_total", "counter",
+           "Answers to calls of gRPC, by the status that the answer has over HTTP.");
+  for (int status = 0; status < kStatuses; ++status)
+    if (const uint64_t n = grpc_answered[static_cast<size_t>(status)].load(); n > 0)
+      out += fmt::format("nnex_grpc_responses_total{{code=\"{}\"}} {}\n", status, n);
   single(out, "nnex_http_clients_cut_total", "counter", "Connections ended because the client was too slow.",
          cut.load());
   single(out, "nnex_http_clients_gone_total", "counter", "Clients that left before their answer.", gone.load());

@@ -60,14 +60,15 @@ class Metrics {
   std::atomic<uint64_t> requests{0};  ///< HTTP requests that were read whole.
   std::atomic<uint64_t> refused{0};   ///< Requests that were no HTTP, or over a limit.
   static constexpr int kStatuses = 600;
-  std::array<std::atomic<uint64_t>, kStatuses> answered{};  ///< HTTP requests, by the status of the answer.
-  std::atomic<uint64_t> cut{0};                             ///< Connections ended because the client was too slow.
-  std::atomic<uint64_t> gone{0};                            ///< Clients that left before their answer.
-  std::atomic<uint64_t> accepted{0};                        ///< Connections.
-  std::atomic<int64_t> connections{0};                      ///< Open ones.
-  std::atomic<uint64_t> spans_sent{0};                      ///< To a collector of traces.
-  std::atomic<uint64_t> spans_dropped{0};                   ///< That no collector took.
-  std::atomic<uint64_t> log_lost{0};                        ///< Lines of the log.
+  std::array<std::atomic<uint64_t>, kStatuses> answered{};       ///< HTTP requests, by the status of the answer.
+  std::array<std::atomic<uint64_t>, kStatuses> grpc_answered{};  ///< Calls of gRPC, by the status that HTTP would have.
+  std::atomic<uint64_t> cut{0};                                  ///< Connections ended because the client was too slow.
+  std::atomic<uint64_t> gone{0};                                 ///< Clients that left before their answer.
+  std::atomic<uint64_t> accepted{0};                             ///< Connections.
+  std::atomic<int64_t> connections{0};                           ///< Open ones.
+  std::atomic<uint64_t> spans_sent{0};                           ///< To a collector of traces.
+  std::atomic<uint64_t> spans_dropped{0};                        ///< That no collector took.
+  std::atomic<uint64_t> log_lost{0};                             ///< Lines of the log.
   std::atomic<int64_t> held_bytes{0}, held_limit{0};
   std::atomic<bool> draining{false};
 

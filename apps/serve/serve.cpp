@@ -10,6 +10,7 @@
 #include "serve/server.h"
 #include "shared/command_line.h"
 #include "shared/ending.h"
+#include "shared/flags.h"
 #include "shared/say.h"
 #include "shared/try.h"
 
@@ -20,31 +21,42 @@ namespace {
 /// Calls of gRPC are answered as requests over HTTP are.
 class Backend final : public GrpcBackend {
  public:
-  Backend(Api& api, Budget& budget) : api_(api), budget_(budget) {}
+  Backend(Api& api, Budget& budget, Metrics& metrics) : api_(api), budget_(budget), metrics_(metrics) {}
 
   std::function<void()> ask(Request request, std::string peer, std::function<void(Response)> reply) override {
-    Call call;
-    call.request = std::move(request);
-    call.lease = Lease(budget_);
-    call.peer = std::move(peer);
-    auto pending =
-        api_.answer(std::move(call), [reply = std::move(reply)](Response r, const Lease&) { reply(std::move(r)); });
+    auto pending = api_.answer(call_of(std::move(request), std::move(peer)),
+                               counted([reply = std::move(reply)](Response r) { reply(std::move(r)); }));
     return [pending = std::move(pending)] {
       if (pending) pending->cancel();
     };
   }
+  void refused(Request request, std::string peer, int status, const std::string& why) override {
+    api_.refuse(call_of(std::move(request), std::move(peer)), Response::error(status, why), counted([](Response) {}));
+  }
 
  private:
+  Call call_of(Request request, std::string peer) {
+    Call call;
+    call.request = std::move(request);
+    call.lease = Lease(budget_);
+    call.peer = std::move(peer);
+    call.grpc = true;
+    return call;
+  }
+  template <class Reply>
+  Api::Reply counted(Reply reply) {
+    return [this, reply = std::move(reply)](Response r, const Lease&) {
+      ++metrics_.grpc_answered[static_cast<size_t>(r.status)];
+      reply(std::move(r));
+    };
+  }
+
   Api& api_;
   Budget& budget_;
+  Metrics& metrics_;
 };
 
-}  // namespace
-
-bool available() { return true; }
-
-Result<bool> serve(const Options& o) {
-  const Log log(o.json_log ? Log::Form::json : Log::Form::text);
+Result<bool> serve_now(const Options& o, const Log& log) {
   Metrics metrics;
   Budget budget(o.queue_bytes);
 
@@ -90,11 +102,14 @@ Result<bool> serve(const Options& o) {
   if (!o.otlp.empty()) {
     NNEX_ASSIGN(send, otlp_over_http(o.otlp));
   }
+  Backend backend(api, budget, metrics);
+  std::unique_ptr<GrpcFront> grpc;
+  server_options.on_draining = [&grpc] {
+    if (grpc) grpc->set_ready(false);
+  };
   NNEX_ASSIGN(const auto server, Server::listen(server_options, api, metrics, budget, log));
   std::optional<Spans> spans;
   if (send) api.trace_to(spans.emplace(std::move(send), server->address(), metrics));
-  Backend backend(api, budget);
-  std::unique_ptr<GrpcFront> grpc;
   cli::Json addresses = {{"http", server->address()}};
   if (o.grpc_port) {
     const GrpcOptions grpc_options{o.host, *o.grpc_port, request_limit, o.queue_bytes};
@@ -110,6 +125,7 @@ Result<bool> serve(const Options& o) {
     if (ok)
       server->unless_ending([&] {
         log.line("ready");
+        if (grpc) grpc->set_ready(true);
         if (grpc) cli::say("nnex: serving on grpc://{}\n", grpc->address());
         cli::say("nnex: serving on http://{}\n", server->address());
         std::fflush(stdout);
@@ -146,6 +162,17 @@ Result<bool> serve(const Options& o) {
     cli::end_now(all ? cli::kOk : cli::kNegative);
   }
   repository.close();
+  return all;
+}
+
+}  // namespace
+
+bool available() { return true; }
+
+Result<bool> serve(const Options& options) {
+  const Log log(options.json_log ? Log::Form::json : Log::Form::text);
+  Result<bool> all = serve_now(options, log);
+  if (!all.ok() && options.json_log) log.line("failed", {{"error", all.error().text(cli::flag_words)}});
   return all;
 }
 

@@ -48,8 +48,8 @@ bool available();
 
 /// Serves until SIGTERM or SIGINT, then answers what it has taken. SIGHUP loads all models and keys again. It listens
 /// first and loads then; once all is loaded it prints "nnex: serving on http://HOST:PORT". true: all requests were
-/// answered; false: some were cut at the end. Errors: those of loading; unreadable (the address cannot be had),
-/// unsupported (no such build).
+/// answered; false: some were cut at the end. With json_log an error is the log's last line, too. Errors: those of
+/// loading; unreadable (the address cannot be had), unsupported (no such build).
 Result<bool> serve(const Options& options);
 
 }  // namespace nnex::serve

@@ -264,6 +264,7 @@ void Server::Impl::end(bool at_once) {
       const std::lock_guard lock(ending_mutex);
       log.line("draining", {{"connections", connections.size()}});
       metrics.draining = true;
+      if (options.on_draining) options.on_draining();
     }
     ending = Ending::soon;
     ending_since = now;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -21,6 +22,7 @@ struct ServerOptions {
   std::chrono::microseconds idle_timeout{75'000'000};  ///< Between two requests of a connection.
   bool log_requests = false;                           ///< Those that do not get as far as the Api, too.
   std::chrono::microseconds drain_delay{0}, drain_timeout{30'000'000};
+  std::function<void()> on_draining;  ///< Called when it begins to end.
 };
 
 class Server {

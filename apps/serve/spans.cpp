@@ -165,8 +165,9 @@ std::string Spans::message_of(const std::vector<Recorded>& batch) {
     span["kind"] = kServer;
     span["startTimeUnixNano"] = at(r.arrived);
     span["endTimeUnixNano"] = at(r.answered);
-    span["attributes"] = {text("http.request.method", r.method), text("url.path", r.path),
-                          number("http.response.status_code", r.status), text("network.peer.address", r.peer)};
+    span["attributes"] = {r.grpc ? text("rpc.system", "grpc") : text("http.request.method", r.method),
+                          text("url.path", r.path), number("http.response.status_code", r.status),
+                          text("network.peer.address", r.peer)};
     if (!route.empty()) span["attributes"].push_back(text("http.route", route));
     if (r.status >= 500) span["status"] = {{"code", kError}};
     spans.push_back(std::move(span));

@@ -35,6 +35,7 @@ std::optional<TraceParent> read_traceparent(std::string_view text);
 struct RequestSpan {
   std::optional<TraceParent> parent;  ///< Nothing: the request begins a trace.
   std::string method, path, peer;
+  bool grpc = false;
   int status = 0;
   Clock::time_point arrived, answered;
   std::optional<Clock::time_point> submitted;  ///< When it came into its model's queue.

@@ -135,6 +135,10 @@ VerbText text_of(const CLI::App& verb) {
 
 int report(const Error& error) {
   say(stderr, "nnex: {}\n", own_lines(error.text(flag_words)));
+  return exit_code(error);
+}
+
+int exit_code(const Error& error) {
   switch (error.code()) {
     case Code::invalid_argument:
       return kUsage;

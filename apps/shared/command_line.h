@@ -24,6 +24,8 @@ enum Exit : int { kOk = 0, kNegative = 1, kUsage = 2, kRefused = 3, kUnsupported
 
 /// Prints an error for people and gives its exit code.
 int report(const Error& error);
+/// That exit code alone.
+int exit_code(const Error& error);
 
 /// One option or argument. What is asked of its value is told in the message that refuses another one. Null: of a verb
 /// that is not asked for.

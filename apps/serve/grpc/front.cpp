@@ -2,16 +2,24 @@
 
 #include "serve/grpc/front.h"
 
+#include <google/protobuf/util/json_util.h>
+#include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include <inference.grpc.pb.h>  // made by protoc
 
@@ -65,6 +73,31 @@ std::string path_of(const std::string& model, const std::string& version) {
   return "/v2/models/" + escaped(model) + (version.empty() ? "" : "/versions/" + escaped(version));
 }
 
+/// "127.0.0.1:8001", "[::1]:8001" of gRPC's "ipv4:127.0.0.1:8001", "ipv6:%5B::1%5D:8001".
+std::string peer_of(const grpc::CallbackServerContext& context) {
+  std::string peer = context.peer();
+  for (const std::string_view kind : {"ipv4:", "ipv6:"})
+    if (peer.starts_with(kind)) peer.erase(0, kind.size());
+  for (const auto& [escape, text] : {std::pair("%5B", "["), {"%5D", "]"}})
+    if (const size_t at = peer.find(escape); at != std::string::npos) peer.replace(at, 3, text);
+  return peer;
+}
+
+/// Why nobody can listen there, as the system says it when somebody tries.
+std::string why_not(const GrpcOptions& options) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  if (const int fault = ::getaddrinfo(options.host.c_str(), std::to_string(options.port).c_str(), &hints, &found))
+    return ::gai_strerror(fault);
+  const int fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool bound = fd >= 0 && ::bind(fd, found->ai_addr, found->ai_addrlen) == 0 && ::listen(fd, 1) == 0;
+  const int fault = errno;
+  if (fd >= 0) ::close(fd);
+  ::freeaddrinfo(found);
+  return bound ? "gRPC does not say why" : std::strerror(fault);
+}
+
 /// One call, until gRPC is done with it.
 class Call : public grpc::ServerUnaryReactor {
  public:
@@ -87,7 +120,7 @@ class Call : public grpc::ServerUnaryReactor {
       if (const auto at = context.client_metadata().find(name); at != context.client_metadata().end())
         request.headers.push_back({name, std::string(at->second.data(), at->second.length())});
     const auto state = state_;  // this may be gone when ask() returns
-    auto give_up = backend.ask(std::move(request), context.peer(),
+    auto give_up = backend.ask(std::move(request), peer_of(context),
                                [this, fill = std::move(fill)](const Response& r) { Finish(fill(r)); });
     bool cancelled = false;
     {
@@ -127,41 +160,63 @@ std::string bytes_of(const Field& field) {
   return out;
 }
 
-/// The bytes of an input that came in typed fields; how many elements another field than its type's has is found out by
-/// what reads the bytes.
+/// How many elements are in all fields together.
+int64_t elements_of(const inference::InferTensorContents& c) {
+  return int64_t{c.bool_contents_size()} + c.int_contents_size() + c.int64_contents_size() + c.uint_contents_size() +
+         c.uint64_contents_size() + c.fp32_contents_size() + c.fp64_contents_size() + c.bytes_contents_size();
+}
+
+/// The field that has the elements of a type; null: it is sent raw alone.
+const char* field_of(const std::string& type) {
+  static constexpr std::pair<const char*, const char*> kFields[] = {
+      {"BOOL", "bool_contents"},   {"INT8", "int_contents"},    {"INT16", "int_contents"},
+      {"INT32", "int_contents"},   {"INT64", "int64_contents"}, {"UINT8", "uint_contents"},
+      {"UINT16", "uint_contents"}, {"UINT32", "uint_contents"}, {"UINT64", "uint64_contents"},
+      {"FP32", "fp32_contents"},   {"FP64", "fp64_contents"},   {"BYTES", "bytes_contents"},
+  };
+  for (const auto& [name, field] : kFields)
+    if (type == name) return field;
+  return nullptr;
+}
+
+/// The bytes of an input that came in typed fields. Whether all elements were in its type's.
 bool bytes_of(const inference::InferTensorContents& c, const std::string& type, std::string& out) {
+  const auto take = [&]<class T, class Field>(T, const Field& field) {
+    out = bytes_of<T>(field);
+    return field.size();
+  };
+  int64_t taken = 0;
   if (type == "BOOL")
-    out = bytes_of<uint8_t>(c.bool_contents());
+    taken = take(uint8_t{}, c.bool_contents());
   else if (type == "INT8")
-    out = bytes_of<int8_t>(c.int_contents());
+    taken = take(int8_t{}, c.int_contents());
   else if (type == "INT16")
-    out = bytes_of<int16_t>(c.int_contents());
+    taken = take(int16_t{}, c.int_contents());
   else if (type == "INT32")
-    out = bytes_of<int32_t>(c.int_contents());
+    taken = take(int32_t{}, c.int_contents());
   else if (type == "INT64")
-    out = bytes_of<int64_t>(c.int64_contents());
+    taken = take(int64_t{}, c.int64_contents());
   else if (type == "UINT8")
-    out = bytes_of<uint8_t>(c.uint_contents());
+    taken = take(uint8_t{}, c.uint_contents());
   else if (type == "UINT16")
-    out = bytes_of<uint16_t>(c.uint_contents());
+    taken = take(uint16_t{}, c.uint_contents());
   else if (type == "UINT32")
-    out = bytes_of<uint32_t>(c.uint_contents());
+    taken = take(uint32_t{}, c.uint_contents());
   else if (type == "UINT64")
-    out = bytes_of<uint64_t>(c.uint64_contents());
+    taken = take(uint64_t{}, c.uint64_contents());
   else if (type == "FP32")
-    out = bytes_of<float>(c.fp32_contents());
+    taken = take(float{}, c.fp32_contents());
   else if (type == "FP64")
-    out = bytes_of<double>(c.fp64_contents());
+    taken = take(double{}, c.fp64_contents());
   else if (type == "BYTES") {
+    taken = c.bytes_contents_size();
     for (const std::string& item : c.bytes_contents()) {
       const auto size = static_cast<uint32_t>(item.size());
       out.append(reinterpret_cast<const char*>(&size), sizeof size);
       out += item;
     }
-  } else {
-    return false;
   }
-  return true;
+  return taken == elements_of(c);
 }
 
 /// Parameters as JSON. What has no value that is known here would change nothing, though it was meant to: refused.
@@ -201,6 +256,7 @@ grpc::Status json_of(const google::protobuf::Map<std::string, inference::InferPa
 
 /// The request over HTTP: its JSON, then the bytes of the inputs.
 grpc::Status http_of(const inference::ModelInferRequest& in, Request& out) {
+  out.path = path_of(in.model_name(), in.model_version()) + "/infer";
   const bool raw = in.raw_input_contents_size() > 0;
   if (raw && in.raw_input_contents_size() != in.inputs_size())
     return {grpc::StatusCode::INVALID_ARGUMENT, "found " + std::to_string(in.raw_input_contents_size()) +
@@ -218,9 +274,12 @@ grpc::Status http_of(const inference::ModelInferRequest& in, Request& out) {
     if (raw && input.has_contents())
       return {grpc::StatusCode::INVALID_ARGUMENT,
               "input '" + input.name() + "' has contents; needed raw_input_contents alone, or no such"};
-    if (!raw && !bytes_of(input.contents(), input.datatype(), typed[static_cast<size_t>(i)]))
+    if (const char* field = field_of(input.datatype()); !raw && !field)
       return {grpc::StatusCode::INVALID_ARGUMENT,
               "input '" + input.name() + "' is " + input.datatype() + ", which is sent as raw_input_contents alone"};
+    else if (!raw && !bytes_of(input.contents(), input.datatype(), typed[static_cast<size_t>(i)]))
+      return {grpc::StatusCode::INVALID_ARGUMENT, "input '" + input.name() + "' is " + input.datatype() +
+                                                      " and has elements in another field; needed all in " + field};
     const std::string& its = raw ? in.raw_input_contents(i) : typed[static_cast<size_t>(i)];
     Json its_parameters;
     if (const grpc::Status status = json_of(input.parameters(), its_parameters); !status.ok()) return status;
@@ -238,7 +297,6 @@ grpc::Status http_of(const inference::ModelInferRequest& in, Request& out) {
     j["outputs"].push_back({{"name", output.name()}, {"parameters", std::move(its_parameters)}});
   }
   out.method = "POST";
-  out.path = path_of(in.model_name(), in.model_version()) + "/infer";
   out.body = j.dump(-1, ' ', false, Json::error_handler_t::replace);
   out.headers.push_back({"inference-header-content-length", std::to_string(out.body.size())});
   out.body.reserve(out.body.size() + bytes);
@@ -273,9 +331,19 @@ grpc::Status answer_of(const Response& response, inference::ModelInferResponse& 
   return grpc::Status::OK;
 }
 
-class Front final : public GrpcFront, private Service::CallbackService {
+/// ModelInfer is read here: gRPC answers UNIMPLEMENTED, without a word, where a message is none.
+using Calls = Service::WithRawCallbackMethod_ModelInfer<Service::WithCallbackMethod_ServerLive<
+    Service::WithCallbackMethod_ServerReady<Service::WithCallbackMethod_ModelReady<
+        Service::WithCallbackMethod_ServerMetadata<Service::WithCallbackMethod_ModelMetadata<
+            Service::WithCallbackMethod_RepositoryIndex<Service::WithCallbackMethod_RepositoryModelLoad<
+                Service::WithCallbackMethod_RepositoryModelUnload<Service::WithCallbackMethod_ModelConfig<
+                    Service::WithCallbackMethod_ModelStatistics<Service::Service>>>>>>>>>>>;
+
+class Front final : public GrpcFront, private Calls {
  public:
   Front(GrpcBackend& backend, const GrpcOptions& options) : backend_(backend), host_(options.host) {
+    gpr_set_log_function([](gpr_log_func_args*) {});  // standard error is the log's, in its form
+    grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
     const bool v6 = host_.find(':') != std::string::npos;
     builder.AddListeningPort((v6 ? "[" + host_ + "]" : host_) + ":" + std::to_string(options.port),
@@ -284,21 +352,31 @@ class Front final : public GrpcFront, private Service::CallbackService {
     builder.SetMaxReceiveMessageSize(static_cast<int>(std::min<int64_t>(options.request_limit, INT32_MAX)));
     builder.SetMaxSendMessageSize(-1);
     grpc::ResourceQuota quota("nnex");
-    quota.Resize(static_cast<size_t>(options.memory));
+    quota.Resize(static_cast<size_t>(options.memory + options.request_limit));  // it counts more than messages
     builder.SetResourceQuota(quota);
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
+    set_ready(false);
   }
   ~Front() override { (void)stop(std::chrono::microseconds(0)); }
 
   bool listens() const { return server_ && port_ != 0; }
   std::string address() const override { return host_ + ":" + std::to_string(port_); }
+  void set_ready(bool ready) override {
+    auto* health = server_ ? server_->GetHealthCheckService() : nullptr;
+    if (!health) return;
+    health->SetServingStatus(inference::GRPCInferenceService::service_full_name(), ready);
+    health->SetServingStatus(ready);
+  }
   bool stop(std::chrono::microseconds time) override {
     if (!server_) return true;
-    const auto end = std::chrono::system_clock::now() + time;
-    const bool busy = open_ > 0;
-    server_->Shutdown(end);  // returns before that when all calls have ended
-    const bool all = !busy || std::chrono::system_clock::now() < end;
+    // Shutdown() would wait for whoever watches the health, too, which has no end of its own.
+    const auto end = std::chrono::steady_clock::now() + time;
+    ending_ = true;
+    while (open_ > 0 && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    const bool all = open_ == 0;
+    server_->Shutdown(std::chrono::system_clock::now());
     server_.reset();
     return all;
   }
@@ -314,7 +392,10 @@ class Front final : public GrpcFront, private Service::CallbackService {
     request.has_body = !body.empty();
     request.body = std::move(body);
     auto* call = new Call(open_);
-    call->begin(backend_, *context, std::move(request), std::move(fill));
+    if (ending_)
+      call->Finish(refusal_);
+    else
+      call->begin(backend_, *context, std::move(request), std::move(fill));
     return call;
   }
   /// Where both yes and no are answers.
@@ -379,10 +460,16 @@ class Front final : public GrpcFront, private Service::CallbackService {
       return grpc::Status::OK;
     });
   }
-  Reactor* ModelInfer(Context* c, const inference::ModelInferRequest* in, inference::ModelInferResponse* out) override {
+  Reactor* ModelInfer(Context* c, const grpc::ByteBuffer* in, grpc::ByteBuffer* out) override {
     auto* call = new Call(open_);
+    if (ending_) {
+      call->Finish(refusal_);
+      return call;
+    }
     Request request;
-    if (const grpc::Status status = http_of(*in, request); !status.ok()) {
+    if (const grpc::Status status = read(*in, request); !status.ok()) {
+      request.method = "POST";
+      backend_.refused(request, peer_of(*c), 400, status.error_message());
       call->Finish(status);
       return call;
     }
@@ -390,9 +477,41 @@ class Front final : public GrpcFront, private Service::CallbackService {
     const auto us = std::chrono::duration_cast<std::chrono::microseconds>(left).count();
     if (c->deadline() != std::chrono::system_clock::time_point::max())
       request.headers.push_back({"timeout", std::to_string(std::max<int64_t>(us, 1))});
-    call->begin(backend_, *c, std::move(request),
-                [out](const Response& r) { return r.status == 200 ? answer_of(r, *out) : status_of(r); });
+    call->begin(backend_, *c, std::move(request), [out](const Response& r) {
+      if (r.status != 200) return status_of(r);
+      inference::ModelInferResponse message;
+      if (const grpc::Status status = answer_of(r, message); !status.ok()) return status;
+      bool own = false;
+      return grpc::SerializationTraits<inference::ModelInferResponse>::Serialize(message, out, &own);
+    });
     return call;
+  }
+  static grpc::Status read(const grpc::ByteBuffer& in, Request& request) {
+    grpc::ByteBuffer bytes(in);
+    inference::ModelInferRequest message;
+    if (!grpc::SerializationTraits<inference::ModelInferRequest>::Deserialize(&bytes, &message).ok()) {
+      request.path = "/inference.GRPCInferenceService/ModelInfer";
+      return {grpc::StatusCode::INVALID_ARGUMENT, "the message is no ModelInferRequest"};
+    }
+    return http_of(message, request);
+  }
+  Reactor* ModelConfig(Context* c, const inference::ModelConfigRequest* in,
+                       inference::ModelConfigResponse* out) override {
+    return ask(c, "GET", path_of(in->name(), in->version()) + "/config", [out](const Response& r) {
+      return r.status == 200 ? parsed(r.body, *out->mutable_config()) : status_of(r);
+    });
+  }
+  Reactor* ModelStatistics(Context* c, const inference::ModelStatisticsRequest* in,
+                           inference::ModelStatisticsResponse* out) override {
+    return ask(c, "GET", path_of(in->name(), in->version()) + "/stats",
+               [out](const Response& r) { return r.status == 200 ? parsed(r.body, *out) : status_of(r); });
+  }
+  /// What JSON says in the message's own words; more of it is passed over.
+  static grpc::Status parsed(const std::string& json, google::protobuf::Message& out) {
+    google::protobuf::util::JsonParseOptions options;
+    options.ignore_unknown_fields = true;
+    const auto status = google::protobuf::util::JsonStringToMessage(json, &out, options);
+    return status.ok() ? grpc::Status::OK : grpc::Status(grpc::StatusCode::INTERNAL, std::string(status.message()));
   }
   Reactor* RepositoryIndex(Context* c, const inference::RepositoryIndexRequest* in,
                            inference::RepositoryIndexResponse* out) override {
@@ -411,7 +530,10 @@ class Front final : public GrpcFront, private Service::CallbackService {
   }
   Reactor* RepositoryModelLoad(Context* c, const inference::RepositoryModelLoadRequest* in,
                                inference::RepositoryModelLoadResponse*) override {
-    return ask(c, "POST", "/v2/repository/models/" + escaped(in->model_name()) + "/load", status_of, "{}");
+    Json parameters = Json::object();  // their names tell whether they are refused
+    for (const auto& [name, value] : in->parameters()) parameters[name] = true;
+    return ask(c, "POST", "/v2/repository/models/" + escaped(in->model_name()) + "/load", status_of,
+               Json({{"parameters", parameters}}).dump(-1, ' ', false, Json::error_handler_t::replace));
   }
   Reactor* RepositoryModelUnload(Context* c, const inference::RepositoryModelUnloadRequest* in,
                                  inference::RepositoryModelUnloadResponse*) override {
@@ -422,6 +544,8 @@ class Front final : public GrpcFront, private Service::CallbackService {
   std::string host_;
   int port_ = 0;
   std::atomic<int> open_ = 0;  // calls
+  std::atomic<bool> ending_ = false;
+  const grpc::Status refusal_ = {grpc::StatusCode::UNAVAILABLE, "the server ends"};
   std::unique_ptr<grpc::Server> server_;
 };
 
@@ -432,6 +556,6 @@ extern "C" __attribute__((visibility("default"))) nnex::serve::GrpcFront* nnex_g
     nnex::serve::GrpcBackend& backend, const nnex::serve::GrpcOptions& options, std::string& error) {
   auto front = std::make_unique<nnex::serve::Front>(backend, options);
   if (front->listens()) return front.release();
-  error = "the address is taken, or is none of this machine's";
+  error = nnex::serve::why_not(options);
   return nullptr;
 }

@@ -26,6 +26,8 @@ class GrpcBackend {
   virtual ~GrpcBackend() = default;
   /// `reply` is called exactly once, by any thread, before this returns perhaps. What is returned gives up waiting.
   virtual std::function<void()> ask(Request request, std::string peer, std::function<void(Response)> reply) = 0;
+  /// A call was refused before it was asked: of the request no more than method and path need be there.
+  virtual void refused(Request request, std::string peer, int status, const std::string& why) = 0;
 };
 
 /// The listening server.
@@ -34,6 +36,8 @@ class GrpcFront {
   virtual ~GrpcFront() = default;
   /// "127.0.0.1:8001"
   virtual std::string address() const = 0;
+  /// What grpc.health.v1 says, of the server and of its service; false when it begins.
+  virtual void set_ready(bool ready) = 0;
   /// Takes no more calls; those that are being answered have so long to end. Whether they did.
   virtual bool stop(std::chrono::microseconds time) = 0;
 };
