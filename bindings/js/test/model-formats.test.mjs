@@ -171,15 +171,16 @@ test('a folder of NNEF takes its name when all is in it, and is not written over
     }
     writeFileSync(at('net/others.txt'), 'x');
     await assert.rejects(convert(network, at('net')), { code: 'invalid argument', detail: `folder '${at('net')}' is not empty` });
+    writeFileSync(at('net/graph.quant'), '"x": nobody(s = 1.0);\n');
     await convert(network, at('net'), { overwrite: true });
-    assert.ok(existsSync(at('net/others.txt')));
+    assert.deepEqual([existsSync(at('net/others.txt')), existsSync(at('net/graph.quant'))], [true, false]);
     assert.equal((await check(at('net'))).sound, true);
     writeFileSync(at('file'), 'x');
     const [weights] = readdirSync(at('empty')).filter((name) => name.endsWith('.dat'));
     rmSync(join(at('empty'), weights));
     symlinkSync(join('../net', weights), join(at('empty'), weights));
     await assert.rejects(load(at('empty')), { code: 'unreadable', message: /a link or no folder on the way/ });
-    await assert.rejects(convert(network, at('file')), { code: 'invalid argument', detail: `'${at('file')}' exists and is no folder` });
+    await assert.rejects(convert(network, at('file')), { code: 'invalid argument', detail: `'${at('file')}' exists and is no folder; a model of NNEF is one, or an archive in .tgz or .tar` });
     assert.deepEqual(readdirSync(folder).sort(), ['empty', 'file', 'net', 'slash']);
   } finally {
     rmSync(folder, { recursive: true });

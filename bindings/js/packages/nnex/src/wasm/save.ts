@@ -106,19 +106,22 @@ async function writeNewFolder(files: readonly File[], path: string): Promise<voi
   }
 }
 
+/** Of an NNEF model: where an earlier one had it, it would be read as this one's. */
+const kQuantisation = 'graph.quant';
 /** Into a folder that is there; NNEF's is empty unless files may be replaced. */
 async function writeFolder(files: readonly File[], path: string, overwrite: boolean, shared: boolean): Promise<void> {
-  const { readdir, stat } = await builtin('fs/promises');
+  const { readdir, rm, stat } = await builtin('fs/promises');
   const { join } = await builtin('path');
   const about = await stat(path).catch(() => undefined);
   if (!about) return writeNewFolder(files, path);
-  if (!about.isDirectory()) throw modelError('invalid argument', '', `'${path}' exists and is no folder`);
+  if (!about.isDirectory()) throw modelError('invalid argument', '', `'${path}' exists and is no folder${shared ? '' : '; a model of NNEF is one, or an archive in .tgz or .tar'}`);
   if (!shared && !overwrite) {
     if ((await readdir(path)).length > 0) throw exists(`folder '${path}' is not empty`, "replaces the model's files in it");
     return writeNewFolder(files, path);
   }
   await makeFolders(path, files);
   await writeFiles(files.map(([name, bytes]) => [join(path, name), bytes]), overwrite, false);
+  if (!shared && !files.some(([name]) => name === kQuantisation)) await rm(join(path, kQuantisation), { force: true });
 }
 
 /** Weights of WebNN that are there already stay. */
