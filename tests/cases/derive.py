@@ -626,10 +626,12 @@ def dequantize_codes(c):
 @rule("dynamic_quantize_linear")
 def dynamic(c):
     x = c["x"].a.astype(np.float32)
-    low, high = min(0, float(x.min())), max(0, float(x.max()))
-    scale = np.float32((high - low) / 255) if high > low else np.float32(1 / 255)
-    zero = np.clip(np.rint(-low / float(scale)), 0, 255)
-    return {"y": np.clip(np.rint(x / scale) + zero, 0, 255), "scale": scale, "zero": zero}
+    low, high = (float(f(np.append(x, np.float32(0)))) for f in (np.min, np.max))
+    scale = np.float32(1 / 255) if high == low else np.float32((high - low) / 255)
+    codes = lambda v: np.nan_to_num(np.clip(v, 0, 255), nan=0)
+    with np.errstate(invalid="ignore"):
+        zero = codes(np.rint(-low / float(scale)))
+        return {"y": codes(np.rint(x / scale) + zero), "scale": scale, "zero": zero}
 
 
 def whole_range(bits, signed, symmetric):
@@ -691,7 +693,8 @@ def gather(c):
     x, axis = c["x"].a, c.get("axis", 0)
     i = index_of(c)
     if c.get("outside") == "clamp":
-        i = np.clip(np.where(i < 0, i + x.shape[axis], i), 0, x.shape[axis] - 1)
+        counted = np.where(i < 0, i + x.shape[axis], i) if c.get("from_end", True) else i
+        i = np.clip(counted, 0, x.shape[axis] - 1)
     return {"y": np.take(x, i, axis=axis)}
 
 
