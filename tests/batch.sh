@@ -198,8 +198,12 @@ grep -q '"statistics"' all/x.json.json && wrong "an answer of 1001 elements with
 tr -d ' \n' < all/x.json.json | grep -q '"values":\[1.0,.*,1001.0\]' || wrong "values of an answer of 1001 elements"
 text_model 'g (string[N] x) => (string[N] y) { y = Identity (x) }' texts.onnxtxt
 echo '["a"]' > texts/x.json
-expect 2 "needed --format json" "$nnex" batch texts.onnxtxt --input texts --output no-texts
-expect 0 "1 done, 0 failed, 0 done before" "$nnex" batch texts.onnxtxt --input texts --output texts-answers --format json
+expect 0 "1 done, 0 failed, 0 done before" "$nnex" batch texts.onnxtxt --input texts --output texts-answers
+text_model 'g (string[N] y) => (string[N] z) { z = Identity (y) }' read.onnxtxt
+expect 0 '"a"' "$nnex" run read.onnxtxt -i texts-answers/x.json.npz --json
+text_model 'g (float[N] x) => (bfloat16[N] y) { y = Cast <to = 16> (x) }' halves.onnxtxt
+expect 2 "needed --format json" "$nnex" batch halves.onnxtxt --input ones --output no-halves
+expect 0 "1 done, 0 failed, 0 done before" "$nnex" batch halves.onnxtxt --input ones --output halves-answers --format json
 # An item has its time; two processes do not write one manifest; what is refused makes no folder.
 text_model 'g (int64 n, float[N] a) => (float[N] y) { c = Constant <value = bool {1}> ()  y = Loop (n, c, a) <body = b (int64 i, bool go, float[N] v) => (bool again, float[N] w) { again = Identity (go)  w = Sin (v) }> }' counting.onnxtxt
 mkdir long
@@ -215,5 +219,5 @@ wait $held 2>/dev/null
 expect 2 "needed NAME=FILE" "$nnex" batch two --input pairs --output no-name --fixed b.json
 expect 2 "both standard input" "$nnex" batch - --input - --output no-input < twice.onnxtxt
 expect 2 "without '..'" "$nnex" batch "$model" --input outside --output no-list
-for folder in no-texts no-name no-input no-list; do [ ! -e $folder ] || wrong "what was refused made the folder $folder"; done
+for folder in no-halves no-name no-input no-list; do [ ! -e $folder ] || wrong "what was refused made the folder $folder"; done
 exit $bad
