@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "graph/late.h"
 #include "ops/stored.h"
 #include "tensor/convert.h"
 
@@ -56,6 +57,17 @@ bool ir::Graph::read_once(ValueId v) const {
 const Tensor* ir::Graph::constant_in(const Node& node, size_t i) const {
   if (i >= node.in.size() || !node.in[i].valid()) return nullptr;
   return values_[node.in[i].n].constant.tensor();
+}
+
+const LateConstant* ir::Graph::late(ValueId v) const {
+  const auto at = late_.find(v.n);
+  return at == late_.end() ? nullptr : at->second.get();
+}
+
+ValueId ir::Graph::add_late(LateConstant late) {
+  const ValueId v = add_constant(Tensor::borrow(late.source.dtype(), late.source.shape(), nullptr));
+  late_[v.n] = std::make_shared<LateConstant>(std::move(late));
+  return v;
 }
 
 std::vector<ValueId> ir::Graph::captures(NodeId id) const {
@@ -322,6 +334,7 @@ void ir::Graph::make_constant(ValueId v, nnex::Value content) {
   def.producer = {};
   def.type = type_of(content);
   def.constant = std::move(content);
+  late_.erase(v.n);
 }
 
 void ir::Graph::remove_param(BlockId block, size_t index) {

@@ -52,6 +52,7 @@ struct ValueDef {
 };
 
 struct CustomOperator;
+struct LateConstant;
 
 /// An operator the table does not have (or a call of a function of the model): kept as it came.
 struct CustomNode {
@@ -155,11 +156,16 @@ class Graph {
   }
   /// The constant tensor at input i of a node; null when it is absent or computed.
   const Tensor* constant_in(const Node& node, size_t i) const;
+  /// How a constant without memory is made; null for all others.
+  const LateConstant* late(ValueId v) const;
 
   // ---- Building ----
   ValueId add_param(BlockId block, std::string name, Type type);
   ValueId add_constant(Tensor content, std::string name = {});
   ValueId add_constant(nnex::Value content, std::string name = {});
+  /// A constant that has a type and no memory yet: who wants the content makes it (graph/late.h), and may put it in
+  /// its place (make_constant).
+  ValueId add_late(LateConstant late);
   /// A block owned by nobody yet; add_node takes it over.
   BlockId add_block();
   /// Appends a node to a block. attrs: a struct of the operator's type, or null for the defaults.
@@ -211,6 +217,7 @@ class Graph {
   std::vector<StateDef> states;  ///< Kept values: the last parameters and results of block 0, in this order.
   static constexpr int64_t kFoldsAny = INT64_MAX;
   int64_t fold_limit = kFoldsAny;  ///< Bytes by which passes that compute constants may still make them larger.
+  bool takes_late = false;         ///< Passes may leave large constants to who plans (add_late).
   /// Functions of the model by "domain:name:overload".
   std::map<std::string, std::shared_ptr<const Function>> functions;
   /// Names of symbolic extents in the order they appear in the inputs.
@@ -233,6 +240,7 @@ class Graph {
   StableList<Block> blocks_;
   std::vector<std::string> places_;
   std::unordered_map<std::string, Where> place_ids_;
+  std::unordered_map<uint32_t, std::shared_ptr<const LateConstant>> late_;
   std::unordered_map<std::string, std::shared_ptr<const void>> attr_pool_;
   std::vector<Replacement>* record_ = nullptr;
 };

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <optional>
 
+#include "graph/late.h"
 #include "graph/queries.h"
 #include "ops/norm.h"
 #include "ops/window.h"
@@ -76,21 +76,17 @@ std::optional<ChannelAffine> affine_of(const ir::Graph& graph, const Node& node,
   return ChannelAffine{Reals(static_cast<size_t>(n), 1), std::move(*numbers)};
 }
 
-/// The filter whose outputs are scaled: each number is multiplied in double and rounded once.
-Result<Tensor> scaled_filter(const Tensor& w, const Reals& scale) {
-  NNEX_ASSIGN(Tensor out, Tensor::make(DType::f32, w.shape()));
-  const std::byte* from = w.data();  // of a mapped file: it may stand anywhere
-  float* to = out.mutable_as<float>().data();
-  const size_t per_filter = static_cast<size_t>(w.count()) / scale.size();
-  for (const double factor : scale) {
-    for (size_t i = 0; i < per_filter; ++i) {
-      float value = 0;
-      std::memcpy(&value, from + i * sizeof value, sizeof value);
-      to[i] = static_cast<float>(value * factor);
-    }
-    from += per_filter * sizeof(float), to += per_filter;
-  }
-  return out;
+/// Smaller filters are made at once: their bytes cost less than what tells how they are made.
+constexpr int64_t kMinLate = int64_t{16} << 10;
+
+/// The filter of a convolution whose outputs are scaled. It is left to the plan where it is of the network itself.
+Result<ValueId> scaled_filter(ir::Graph& graph, NodeId conv, const Tensor& w, Reals scale) {
+  LateConstant scaled{w, std::move(scale)};
+  const bool read_by_plan = graph[conv].parent == kMain && !graph[graph[conv].in[0]].is_constant();
+  if (graph.takes_late && read_by_plan && w.bytes() >= kMinLate) return graph.add_late(std::move(scaled));
+  Team alone;
+  NNEX_ASSIGN(Tensor made, scaled.make(alone));
+  return graph.add_constant(std::move(made));
 }
 
 /// The affine nodes that follow conv, one after the other, each the only reader of the one before; what they do
@@ -132,8 +128,7 @@ Result<int> fold_into(ir::Graph& graph, NodeId id) {
                  [](double v) { return static_cast<float>(v); });
   ValueId scaled = filter;
   if (!std::all_of(all.scale.begin(), all.scale.end(), [](double v) { return v == 1; })) {
-    NNEX_ASSIGN(Tensor weights, scaled_filter(*w, all.scale));
-    scaled = graph.add_constant(std::move(weights));
+    NNEX_ASSIGN(scaled, scaled_filter(graph, id, *w, std::move(all.scale)));
   }
   graph.set_inputs(id, {x, scaled, graph.add_constant(std::move(bias))});
   const ValueId y = graph[id].out[0], z = graph[taken.back()].out[0];

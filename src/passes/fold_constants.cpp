@@ -111,7 +111,7 @@ Result<int> fold(ir::Graph& graph, Codes codes) {
     if (codes == Codes::keep && halves && fusion::only_for_products(graph, id)) continue;
     if (codes == Codes::keep_of_products && (decodes || halves) && fusion::only_for_products(graph, id)) continue;
     bool constant = true;
-    for (ValueId v : node.in) constant &= !v.valid() || graph[v].constant.tensor() != nullptr;
+    for (ValueId v : node.in) constant &= !v.valid() || (graph[v].constant.tensor() && !graph.late(v));
     if (!constant || steps_bound(node, [&](ValueId v) -> const Type& { return graph[v].type; }) > kSteps) continue;
     auto values = folded(graph, id, codes == Codes::keep_stored ? kSmall : kBudget, growth);
     if (!values.ok()) continue;

@@ -4,15 +4,17 @@
 #include <set>
 
 #include "base/mapped_file.h"
+#include "graph/late.h"
 
 namespace nnex::plan {
 namespace {
 
 constexpr int64_t kMinBytes = 16 * 1024;  ///< Smaller constants stay: they have few pages of their own.
 
-/// A dense constant's memory; null for others.
-const Tensor* memory_of(const ValueDef& v) {
-  const Tensor* t = v.constant.tensor();
+/// A dense constant's memory, of a late one that of what it is made of; null for others.
+const Tensor* memory_of(const ir::Graph& graph, ValueId v) {
+  const LateConstant* late = graph.late(v);
+  const Tensor* t = late ? &late->source : graph[v].constant.tensor();
   return t && t->bytes() > 0 && t->data() && !is_object(t->dtype()) ? t : nullptr;
 }
 
@@ -21,29 +23,51 @@ const Tensor* memory_of(const ValueDef& v) {
 void ConstantMemory::release_files() const {
   std::set<const MappedFile*> files;
   for (uint32_t n = 0; n < graph_.value_count(); ++n)
-    if (const Tensor* t = memory_of(graph_[ValueId{n}]))
+    if (const Tensor* t = memory_of(graph_, ValueId{n}))
       if (const MappedFile* file = file_of(t->owner()); file && files.insert(file).second)
         file->release_pages(0, file->bytes().size());
 }
 
 void ConstantMemory::packed(ValueId v, bool only_plan) {
-  const Tensor* t = memory_of(graph_[v]);
+  const Tensor* t = memory_of(graph_, v);
   if (!t || t->bytes() < kMinBytes) return;
   if (release_pages(t->owner(), t->data(), static_cast<uint64_t>(t->bytes()))) return;
   if (!only_plan || !loss_allowed_) return;
   if (!found_) find_pieces();
-  Piece& piece = pieces_[piece_of_.at(v.n)];
+  const auto at = piece_of_.find(v.n);
+  if (at == piece_of_.end()) return;
+  Piece& piece = pieces_[at->second];
   if (--piece.readers == 0) lose(piece);
+}
+
+void ConstantMemory::keep(ValueId v, Tensor made, bool only_plan) {
+  packed(v, only_plan);
+  if (const auto at = piece_of_.find(v.n); at != piece_of_.end()) {
+    std::erase(pieces_[at->second].values, v);
+    piece_of_.erase(at);
+  }
+  graph_.make_constant(v, Value(std::move(made)));
+}
+
+Status ConstantMemory::keep_late() {
+  Team alone;
+  for (uint32_t n = 0; n < graph_.value_count(); ++n) {
+    const LateConstant* late = graph_.late(ValueId{n});
+    if (!late) continue;
+    NNEX_ASSIGN(Tensor made, late->make(alone));
+    keep(ValueId{n}, std::move(made), false);
+  }
+  return {};
 }
 
 void ConstantMemory::find_pieces() {
   found_ = true;
   std::vector<std::pair<const std::byte*, ValueId>> all;
   for (uint32_t n = 0; n < graph_.value_count(); ++n)
-    if (const Tensor* t = memory_of(graph_[ValueId{n}])) all.emplace_back(t->data(), ValueId{n});
+    if (const Tensor* t = memory_of(graph_, ValueId{n})) all.emplace_back(t->data(), ValueId{n});
   std::sort(all.begin(), all.end());
   for (const auto& [begin, v] : all) {
-    const std::byte* const end = begin + graph_[v].constant.tensor()->bytes();
+    const std::byte* const end = begin + memory_of(graph_, v)->bytes();
     if (pieces_.empty() || begin >= pieces_.back().end) pieces_.push_back({begin, end, {}, 0});
     Piece& piece = pieces_.back();
     piece.end = std::max(piece.end, end);

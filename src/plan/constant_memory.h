@@ -30,6 +30,11 @@ class ConstantMemory {
   /// say `only_plan`, and nobody may read the graph meanwhile.
   void packed(ValueId v, bool only_plan);
 
+  /// What a late constant (ir::Graph::late) was made to be stays; what it was made of is as if it were packed.
+  void keep(ValueId v, Tensor made, bool only_plan);
+  /// Makes every late constant that is left. Error: limit.
+  Status keep_late();
+
   /// Whether the content of the constant was given back.
   static bool is_lost(const Tensor& t) { return t.data() == nullptr && t.bytes() > 0; }
 

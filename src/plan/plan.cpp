@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/failure.h"
 #include "graph/custom.h"
+#include "graph/late.h"
 #include "graph/work.h"
 #include "ops/fused.h"
 #include "ops/shape.h"
@@ -268,7 +269,8 @@ class Planner {
     }
     NNEX_TRY(choose(node, step));
     NNEX_TRY(offer_constants(node, step));
-    let_go(node, step);
+    NNEX_TRY(let_go(node, step));
+    late_.clear();
     place_outputs(node, step);
     plan_->steps.push_back(std::move(step));
     return {};
@@ -314,8 +316,13 @@ class Planner {
     }
     if (known(node)) {
       std::vector<kernels::Operand> in, out;
+      late_.reserve(node.in.size());
       for (ValueId v : node.in) {
         in.push_back(operand(v));
+        if (const LateConstant* late = in.back().constant ? graph_.late(v) : nullptr) {
+          NNEX_ASSIGN(Tensor made, late->make(c_.team));
+          in.back().constant = in.back().content = &late_.emplace_back(v, std::move(made)).second;
+        }
         if (in.back().constant && ConstantMemory::is_lost(*in.back().constant))
           return Error(Code::internal, "a weight was given back to the system by a plan that failed")
               .at(graph_.place_of(step.node));
@@ -389,18 +396,37 @@ class Planner {
       for (ValueId v : graph_[b].results) wanted.push_back(v);
     for (ValueId v : wanted) {
       if (!graph_[v].is_constant() || !offered_.insert(v).second) continue;
+      NNEX_TRY(keep_late(v));
       NNEX_ASSIGN(Value aligned, c_.constants.get(v));
       plan_->constants.emplace_back(v, std::move(aligned));
     }
     return {};
   }
 
+  /// A late constant that the step reads, or that other plans will ask for, stays as it was made for it.
+  Status keep_late(ValueId v) {
+    const LateConstant* const late = graph_.late(v);
+    if (!late) return {};
+    auto at = std::find_if(late_.begin(), late_.end(), [&](const auto& made) { return made.first == v; });
+    if (at == late_.end()) {
+      NNEX_ASSIGN(Tensor made, late->make(c_.team));
+      at = late_.emplace(late_.end(), v, std::move(made));
+    }
+    c_.memory.keep(v, at->second, only_plan_);
+    return {};
+  }
+
   /// Constants that the step's kernel has copies of.
-  void let_go(const Node& node, const Step& step) {
-    if (!step.kernel) return;
-    for (size_t i = 0; i < node.in.size(); ++i)
-      if (node.in[i].valid() && graph_[node.in[i]].is_constant() && step.kernel->packed(i) && !step.kernel->in_graph(i))
-        c_.memory.packed(node.in[i], only_plan_);
+  Status let_go(const Node& node, const Step& step) {
+    if (!step.kernel) return {};
+    for (size_t i = 0; i < node.in.size(); ++i) {
+      const ValueId v = node.in[i];
+      if (!v.valid() || !graph_[v].is_constant() || !step.kernel->packed(i)) continue;
+      const bool copied = !step.kernel->in_graph(i);
+      if (!copied || !only_plan_) NNEX_TRY(keep_late(v));
+      if (copied) c_.memory.packed(v, only_plan_);
+    }
+    return {};
   }
 
   /// Decides where each output lives: arena, memory of its own, or an object the step makes.
@@ -466,6 +492,7 @@ class Planner {
   std::unordered_map<uint32_t, size_t> position_;
   Lives lives_;
   std::set<ValueId> offered_;
+  std::vector<std::pair<ValueId, Tensor>> late_;  ///< Made for the step that is added.
 
   std::vector<ItemRun> runs_;
   const ItemRun* run_ = nullptr;               ///< The one whose steps are being made.

@@ -192,6 +192,7 @@ Result<Model> Model::Impl::compile(ir::Graph graph, const Compilation& how) {
   Ports ports;
   for (ValueId v : graph.inputs()) ports.inputs.push_back({graph[v].name, graph[v].type});
   for (ValueId v : graph.outputs()) ports.outputs.push_back({graph[v].name, graph[v].type});
+  graph.takes_late = how.own && !how.keep && extents_are_fixed(graph);
   SharedBlocks constants;  // what passes compute stays
   const BlockScope scope(constants);
   if (how.options.optimize) NNEX_TRY(passes::optimize(graph));
@@ -301,12 +302,15 @@ const std::vector<PortInfo>& Model::inputs() const { return impl().inputs; }
 const std::vector<PortInfo>& Model::outputs() const { return impl().outputs; }
 const std::vector<PortInfo>& Model::states() const { return impl().states; }
 const ir::Graph& graph_of(const Model& model) {
-  model.impl().compiled->memory.keep_all();
-  return model.impl().compiled->graph;
+  run::Compiled& compiled = *model.impl().compiled;
+  const std::lock_guard lock(compiled.planning);
+  compiled.memory.keep_all();
+  (void)compiled.memory.keep_late();  // what finds no memory is not there, as what was packed
+  return compiled.graph;
 }
 Result<ir::Graph> whole_graph(const Model& model) {
+  const ir::Graph& graph = graph_of(model);
   const GraphView view(model);
-  const ir::Graph& graph = *view;
   for (uint32_t n = 0; n < graph.value_count(); ++n) {
     const ValueDef& v = graph[ValueId{n}];
     if (const Tensor* t = v.constant.tensor(); t && plan::ConstantMemory::is_lost(*t))
@@ -315,7 +319,7 @@ Result<ir::Graph> whole_graph(const Model& model) {
                      "the first run, or read it anew (load_graph)",
                      v.name);
   }
-  return graph_of(model);
+  return graph;
 }
 GraphView::GraphView(const Model& model)
     : lock_(model.impl().compiled->planning), graph_(model.impl().compiled->graph) {}
