@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/mapped_file.h"
+#include "base/size_class.h"
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -26,9 +27,14 @@ std::shared_ptr<void> plain(int64_t bytes) {
 
 void* allocate_aligned(int64_t bytes) {
   const bool huge = bytes >= kHugePage;
+#if defined(__EMSCRIPTEN__)  // what is not touched is there, too
+  const int64_t size = bytes;
+#else
+  const int64_t size = size_class(bytes);
+#endif
   void* p = nullptr;
   if (posix_memalign(&p, static_cast<size_t>(huge ? kHugePage : kAlignment),
-                     static_cast<size_t>(std::max<int64_t>(bytes, 1))) != 0)
+                     static_cast<size_t>(std::max<int64_t>(size, 1))) != 0)
     return nullptr;
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   // What is left over stays in small pages: it would hold a whole huge one.

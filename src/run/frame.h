@@ -59,7 +59,7 @@ class Frame {
   std::vector<NodeTime> times;
   std::vector<Value> states;  ///< In the graph's order.
   /// May be asked while a run is on.
-  int64_t memory() const { return held_; }
+  int64_t memory() const { return held_ + pool_->held(); }
   /// Lets go of all memory and plans of its own; states stay.
   void trim();
 

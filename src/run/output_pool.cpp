@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/size_class.h"
 #include "tensor/memory_account.h"
 
 namespace nnex::run {
 namespace {
 
 /// Memory that nobody counts yet.
-Result<Tensor> fresh(DType type, const Shape& shape) {
+Result<Tensor> fresh(int64_t bytes) {
   AccountScope uncounted(nullptr);
-  return Tensor::make(type, shape);
+  return Tensor::make(DType::u8, Shape{bytes});
 }
 
 }  // namespace
@@ -22,12 +23,13 @@ Result<Tensor> OutputPool::make(DType type, const Shape& shape) {
   const auto& account = AccountScope::current();
   if (is_object(type) || !bytes || *bytes < kMinBytes || *bytes > kMaxBytes || (account && !account->take(*bytes)))
     return Tensor::make(type, shape);
-  Tensor memory = taken(type, shape);
+  const int64_t size = size_class(*bytes);
+  Tensor memory = taken(size);
   if (memory.bytes() == 0) {
-    auto made = fresh(type, shape);
+    auto made = fresh(size);
     if (!made.ok()) {  // what lies here unused may be what is missing
       clear();
-      made = fresh(type, shape);
+      made = fresh(size);
     }
     if (!made.ok()) {
       if (account) account->give_back(*bytes);
@@ -36,10 +38,11 @@ Result<Tensor> OutputPool::make(DType type, const Shape& shape) {
     memory = std::move(*made);
   }
   std::byte* const data = memory.mutable_data();
-  std::shared_ptr<void> owner(data, [pool = shared_from_this(), memory = std::move(memory), account](void*) mutable {
-    if (account) account->give_back(memory.bytes());
-    pool->take_back(std::move(memory));
-  });
+  std::shared_ptr<void> owner(
+      data, [pool = shared_from_this(), memory = std::move(memory), account, bytes = *bytes](void*) mutable {
+        if (account) account->give_back(bytes);
+        pool->take_back(std::move(memory));
+      });
   return Tensor::adopt(type, shape, data, std::move(owner));
 }
 
@@ -48,25 +51,26 @@ void OutputPool::clear() {
   }
 }
 
-Tensor OutputPool::taken(DType type, const Shape& shape) {
+Tensor OutputPool::taken(int64_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  ++made_;
   // What came back last may still lie in the caches.
-  const auto at = std::find_if(free_.rbegin(), free_.rend(),
-                               [&](const Tensor& t) { return t.dtype() == type && t.shape() == shape; });
+  const auto at = std::find_if(free_.rbegin(), free_.rend(), [&](const Block& b) { return b.memory.bytes() == bytes; });
   if (at == free_.rend()) return {};
-  Tensor memory = std::move(*at);
+  Tensor memory = std::move(at->memory);
   held_ -= memory.bytes();
   free_.erase(std::next(at).base());
   return memory;
 }
 
 bool OutputPool::drop_oldest(int64_t room) {
-  Tensor dropped;  // freed without the lock
+  Block dropped;  // freed without the lock
   const std::lock_guard<std::mutex> lock(mutex_);
-  const bool fits = room > 0 && free_.size() < kMaxBlocks && held_ + room <= kMaxBytes;
-  if (fits || free_.empty()) return false;
+  if (free_.empty()) return false;
+  const bool fits = free_.size() < kMaxBlocks && held_ + room <= kMaxBytes && made_ - free_[0].since <= kStale;
+  if (room > 0 && fits) return false;
   dropped = std::move(free_.front());
-  held_ -= dropped.bytes();
+  held_ -= dropped.memory.bytes();
   free_.erase(free_.begin());
   return true;
 }
@@ -77,7 +81,7 @@ void OutputPool::take_back(Tensor memory) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (free_.size() == kMaxBlocks) return;  // another thread was faster
   held_ += memory.bytes();
-  free_.push_back(std::move(memory));
+  free_.push_back({std::move(memory), made_});
 }
 
 }  // namespace nnex::run

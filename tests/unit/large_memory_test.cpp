@@ -11,6 +11,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/size_class.h"
 #include "nnex/tensor.h"
 #include "tensor/memory_account.h"
 
@@ -27,6 +28,19 @@ TEST(LargeMemory, IsAlignedAndInHugePagesWhereItIsLarge) {
     std::memset(p, 1, static_cast<size_t>(bytes));
     std::free(p);
   }
+}
+
+TEST(LargeMemory, SizeClassesHoldWhatIsAskedForAndLittleMore) {
+  int64_t last = 0;
+  for (int64_t bytes = 0; bytes < int64_t{1} << 40; bytes += 1 + bytes / 37) {
+    const int64_t size = size_class(bytes);
+    EXPECT_GE(size, bytes);
+    EXPECT_LE(size - bytes, bytes / 8);
+    EXPECT_GE(size, last);
+    EXPECT_EQ(size_class(size), size);
+    last = size;
+  }
+  EXPECT_EQ(size_class(INT64_MAX), INT64_MAX);
 }
 
 TEST(LargeMemory, OfZerosIsNotThereBeforeItIsTouched) {
