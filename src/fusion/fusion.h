@@ -12,6 +12,10 @@ namespace nnex::fusion {
 /// in this order. The filter may be constant codes, dequantised: a dequantize_linear that others read too is copied.
 std::optional<Found> find_product(ir::Graph& graph, NodeId product);
 
+/// The dequantize_linear or dequantize_codebook of constants that makes `right`, where kernels of float32 read its
+/// codes as the right side of this product; else null. Of what floats both are now does not matter.
+const Node* decoder_of(const ir::Graph& graph, const Node& product, ValueId right);
+
 /// Whether a node dequantises constants for products alone, all of which read them as codes.
 bool only_for_products(const ir::Graph& graph, NodeId dequantize);
 

@@ -22,44 +22,70 @@ bool is_row(const ir::Graph& graph, ValueId v, ValueId y) {
 /// Of several along the first axis.
 Shape one_matrix(const Shape& all, bool several) { return several && all.rank() == 3 ? Shape{all[1], all[2]} : all; }
 
-/// The dequantize_linear or dequantize_codebook of constants, or the cast of constant halves, that makes a product's
-/// right side, where a kernel reads what is stored; else null.
-const Node* codes_of(const ir::Graph& graph, const Node& product) {
+/// What the kernels of a product know of its right side.
+struct RightSide {
+  bool transposed = false;
+  bool gathered = false;  ///< One of several matrices.
+};
+
+/// Nothing where kernels read no codes: that is no product, or its left side no matrix.
+std::optional<RightSide> right_side(const ir::Graph& graph, const Node& product) {
   const auto* linear = attrs_if<LinearAttrs>(product);
   const auto* matmul = attrs_if<MatmulAttrs>(product);
   const auto* gathered = attrs_if<GatherMatmulAttrs>(product);
-  if ((!linear && !matmul && !gathered) || !is_f32(graph, product.in[0]) || !is_f32(graph, product.out[0]))
-    return nullptr;
-  const size_t rank = graph[product.in[0]].type.dims->size();
-  if (rank == 0 || (rank != 2 && (linear || (matmul && matmul->transpose_a)))) return nullptr;
-  const bool transposed = linear ? linear->transpose_b : matmul ? matmul->transpose_b : gathered->transpose_b;
-  if (const Node* cast = made_by(graph, product.in[1], "cast")) {
-    const Tensor* halves = graph.constant_in(*cast, 0);
-    return halves && is_f32(graph, cast->out[0]) &&
-                   kernels::CodeShape::of_halves(halves->dtype(), one_matrix(halves->shape(), gathered), transposed)
-               ? cast
-               : nullptr;
-  }
-  const Node* from = graph.producer(product.in[1]);
+  const Type& x = graph[product.in[0]].type;
+  if ((!linear && !matmul && !gathered) || !x.dims) return std::nullopt;
+  const size_t rank = x.dims->size();
+  if (rank == 0 || (rank != 2 && (linear || (matmul && matmul->transpose_a)))) return std::nullopt;
+  return RightSide{linear   ? linear->transpose_b
+                   : matmul ? matmul->transpose_b
+                            : gathered->transpose_b,
+                   gathered != nullptr};
+}
+
+}  // namespace
+
+const Node* decoder_of(const ir::Graph& graph, const Node& product, ValueId decoded) {
+  const auto right = right_side(graph, product);
+  const Node* from = right ? graph.producer(decoded) : nullptr;
   const auto* linear_codes = from ? attrs_if<DequantizeAttrs>(*from) : nullptr;
   const auto* codebook = from ? attrs_if<CodebookAttrs>(*from) : nullptr;
-  if ((!linear_codes && !codebook) || !is_f32(graph, from->out[0])) return nullptr;
+  if (!linear_codes && !codebook) return nullptr;
   for (size_t i = 0; i < from->in.size(); ++i)
     if (from->in[i].valid() && !graph.constant_in(*from, i)) return nullptr;
   const Tensor &codes = *graph.constant_in(*from, 0), &scale = *graph.constant_in(*from, 1);
   const Tensor* zero = linear_codes && from->in.size() > 2 ? graph.constant_in(*from, 2) : nullptr;
-  if (gathered) {
+  if (right->gathered) {
     const bool each = linear_codes && kernels::CodeShape::of_each(codes.dtype(), codes.shape(), scale.shape(),
                                                                   zero ? &zero->shape() : nullptr, linear_codes->axis,
-                                                                  linear_codes->block_size, transposed);
+                                                                  linear_codes->block_size, right->transposed);
     return each ? from : nullptr;
   }
   const auto shape =
       codebook ? kernels::CodeShape::of(codes.dtype(), codes.shape(), scale.shape(), nullptr, codebook->axis,
-                                        codebook->block_size, transposed)
+                                        codebook->block_size, right->transposed)
                : kernels::CodeShape::of(codes.dtype(), codes.shape(), scale.shape(), zero ? &zero->shape() : nullptr,
-                                        linear_codes->axis, linear_codes->block_size, transposed);
+                                        linear_codes->axis, linear_codes->block_size, right->transposed);
   return shape ? from : nullptr;
+}
+
+namespace {
+
+/// The decoder of a product, or the cast of constant halves that makes its right side, where a kernel reads what is
+/// stored; else null.
+const Node* codes_of(const ir::Graph& graph, const Node& product) {
+  const auto right = right_side(graph, product);
+  if (!right || !is_f32(graph, product.in[0]) || !is_f32(graph, product.out[0])) return nullptr;
+  if (const Node* cast = made_by(graph, product.in[1], "cast")) {
+    const Tensor* halves = graph.constant_in(*cast, 0);
+    return halves && is_f32(graph, cast->out[0]) &&
+                   kernels::CodeShape::of_halves(halves->dtype(), one_matrix(halves->shape(), right->gathered),
+                                                 right->transposed)
+               ? cast
+               : nullptr;
+  }
+  const Node* from = decoder_of(graph, product, product.in[1]);
+  return from && is_f32(graph, from->out[0]) ? from : nullptr;
 }
 
 /// The node that makes input 1 of the product, for it alone: a copy where others read it too.

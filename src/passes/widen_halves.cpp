@@ -4,10 +4,12 @@
 #include <map>
 #include <unordered_map>
 
+#include "fusion/fusion.h"
 #include "graph/infer.h"
 #include "graph/queries.h"
 #include "kernels/kernel.h"
 #include "ops/matmul.h"
+#include "ops/quantize.h"
 #include "passes/casts.h"
 #include "passes/passes.h"
 #include "tensor/convert.h"
@@ -23,6 +25,10 @@ class Widener {
     for (NodeId id : graph_.order_with_blocks()) find(id);
     join();
     int count = 0;
+    for (NodeId id : graph_.order_with_blocks()) {
+      NNEX_ASSIGN(const int widened, widen_cast(id));
+      count += widened;
+    }
     for (const auto& [id, part] : part_of_) {
       if (!pays(part)) continue;
       NNEX_TRY(widen(NodeId{id}));
@@ -38,6 +44,7 @@ class Widener {
   struct Part {
     int computing = 0;  ///< Nodes that round what they compute.
     int large = 0;      ///< Of these, not element by element.
+    int coded = 0;      ///< Of these, products of codes, which only kernels of float32 read.
   };
 
   bool is_half(ValueId v) const {
@@ -87,6 +94,7 @@ class Widener {
     Part& part = parts_[id.n];
     part.computing = !moves;
     part.large = !moves && !node.op->elementwise;
+    part.coded = decoder(node) != nullptr;
   }
 
   uint32_t root(uint32_t id) const {
@@ -100,6 +108,7 @@ class Widener {
         const uint32_t a = root(id), b = root(graph_[v].producer.n);
         if (a == b) continue;
         parts_[a].computing += parts_[b].computing, parts_[a].large += parts_[b].large;
+        parts_[a].coded += parts_[b].coded;
         part_of_[b] = a;
       }
     for (auto& [id, part] : part_of_) part = root(id);
@@ -107,7 +116,7 @@ class Widener {
   /// Element-wise nodes alone go faster block by block, which reads and writes half the bytes.
   bool pays(uint32_t part) const {
     const Part& p = parts_.at(part);
-    return p.computing >= 2 && p.large >= 1;
+    return (p.computing >= 2 && p.large >= 1) || p.coded >= 1;
   }
   bool stays_wide(ValueId v) const { return is_wide(v) && pays(part_of_.at(graph_[v].producer.n)); }
 
@@ -130,8 +139,50 @@ class Widener {
            (attrs_if<MatmulAttrs>(node) || attrs_if<LinearAttrs>(node) || attrs_if<GatherMatmulAttrs>(node));
   }
 
+  const Node* decoder(const Node& node) const {
+    return node.in.size() > 1 ? fusion::decoder_of(graph_, node, node.in[1]) : nullptr;
+  }
+
+  /// A product of float32 whose right side is decoded to halves and cast.
+  Result<int> widen_cast(NodeId id) {
+    const Node& node = graph_[id];
+    const Node* const cast = node.in.size() > 1 ? graph_.producer(node.in[1]) : nullptr;
+    if (!cast || cast->op->name != "cast" || graph_[node.in[1]].type.dtype != DType::f32 || !is_half(cast->in[0]))
+      return 0;
+    const Node* const from = fusion::decoder_of(graph_, node, cast->in[0]);
+    if (!from) return 0;
+    NNEX_ASSIGN(const ValueId wide, wide_decoder(*from));
+    graph_.set_input(id, 1, wide);
+    return 1;
+  }
+
+  /// What makes a product's right side of codes makes it of float32, with scales that are. What is read of it is not
+  /// rounded to halves then.
+  Result<ValueId> wide_decoder(const Node& decoder) {
+    const auto [at, fresh] = widened_.try_emplace(decoder.out[0].n);
+    if (!fresh) return at->second;
+    std::vector<ValueId> in = decoder.in;
+    for (ValueId& v : in) {
+      if (!is_half(v)) continue;
+      NNEX_ASSIGN(Tensor wide, convert(*graph_[v].constant.tensor(), DType::f32));
+      v = graph_.add_constant(std::move(wide), graph_[v].name);
+    }
+    Type type = graph_[decoder.out[0]].type;
+    type.dtype = DType::f32;
+    const NodeId copy = graph_.insert_node(graph_[decoder.out[0]].producer, *decoder.op, std::move(in), 1,
+                                           decoder.attrs, {}, decoder.where);
+    if (const auto* a = attrs_if<DequantizeAttrs>(decoder); a && a->result) {
+      DequantizeAttrs attrs = *a;
+      attrs.result = DType::f32;
+      graph_.set_attrs(copy, attrs);
+    }
+    graph_.set_type(graph_[copy].out[0], std::move(type));
+    return at->second = graph_[copy].out[0];
+  }
+
   Result<ValueId> widened(const Node& node, size_t input) {
     const ValueId v = node.in[input];
+    if (const Node* from = input == 1 ? decoder(node) : nullptr) return wide_decoder(*from);
     const bool narrow = stays_narrow(node, input);
     const auto [at, fresh] = (narrow ? cast_weights_ : widened_).try_emplace(v.n);
     if (!fresh) return at->second;
@@ -190,6 +241,7 @@ class Widener {
 
 /// conv(x: f16, w: f16) -> y: f16; relu(y) -> z: f16   ->   cast(x) -> x: f32; conv(x, w: f32) -> y: f32; relu(y) ->
 ///     z: f32; cast(z) -> f16
+/// matmul(x: f16, dequantize_linear(codes, s: f16)) -> matmul(cast(x), dequantize_linear(codes, s: f32)), cast back
 /// The roundings between nodes are saved, as all later passes save some; what nodes that only move elements get from
 /// outside, and what anybody else reads, stays as it is. Needs inferred types.
 Result<int> widen_halves(ir::Graph& graph) { return Widener(graph).run(); }

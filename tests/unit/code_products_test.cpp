@@ -407,5 +407,43 @@ TEST(CodeProducts, MemoryIsThatOfHalves) {
   }
 }
 
+/// In a network of halves codes stay codes: the answers are those of float32, rounded where the network says halves.
+TEST(CodeProducts, CodesOfHalvesStayCodes) {
+  Dice dice(10);
+  for (const DType half : {DType::f16, DType::bf16})
+    for (const DType type : {DType::i4, DType::u8})
+      for (const Zeros zeros : {Zeros::none, Zeros::all, Zeros::codebook})
+        for (const int form : {0, 1, 2}) {  // a product by itself, in a network of halves, of floats between casts
+          if (zeros == Zeros::codebook && type != DType::i4) continue;
+          SCOPED_TRACE(testing::Message()
+                       << name(half) << " " << name(type) << " " << static_cast<int>(zeros) << " form " << form);
+          Weights w(dice, zeros == Zeros::codebook ? DType::u4 : type, kK, kN, false, Scales::block, 32, zeros);
+          const auto narrow = [&](const Tensor& t) { return convert(t, half).value(); };
+          const auto wide = [&](const Tensor& t) { return convert(narrow(t), DType::f32).value(); };
+          const auto made = [&](bool narrowed) {
+            Net n;
+            Weights v = w;
+            v.scale = narrowed ? narrow(w.scale) : wide(w.scale);
+            if (w.has_codebook) v.codebook = narrowed ? narrow(w.codebook) : wide(w.codebook);
+            CastAttrs to_f32, to_half;
+            to_f32.to = DType::f32, to_half.to = half;
+            const ValueId x = n.g.add_param(kMain, "x", Type::tensor(half, Dims{6, kK}));
+            const bool casts = !narrowed || form == 2;
+            ValueId weights = n.decoded(v);
+            if (narrowed && form == 2) weights = n.b("cast", {weights}, to_f32);
+            ValueId y = n.b("matmul", {casts ? n.b("cast", {x}, to_f32) : x, weights});
+            if (form == 1) y = n.b("gelu", {y});
+            n.g.set_results(kMain, {casts ? n.b("cast", {y}, to_half) : y});
+            return n.g;
+          };
+          const Tensor x = narrow(dice.floats({6, kK}));
+          const Answer halves = run(made(true), x), floats = run(made(false), x);
+          EXPECT_EQ(halves.kernels, floats.kernels);
+          EXPECT_EQ(halves.bytes, floats.bytes);
+          const std::string kernel = w.has_codebook ? "gemm_codebook" : "gemm_codes";
+          EXPECT_EQ(std::count(halves.kernels.begin(), halves.kernels.end(), kernel), 1);
+        }
+}
+
 }  // namespace
 }  // namespace nnex
