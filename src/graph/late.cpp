@@ -7,10 +7,13 @@
 
 namespace nnex {
 
-Result<Tensor> LateConstant::make(Team& team) const {
-  NNEX_ASSIGN(Tensor out, Tensor::make(DType::f32, source.shape()));
+Result<Tensor> LateConstant::make(Team& team, Tensor& room) const {
+  if (room.bytes() < source.bytes() || !room.writable()) {
+    room = Tensor();  // before there are both
+    NNEX_ASSIGN(room, Tensor::make(DType::u8, Shape{source.bytes()}));
+  }
   const std::byte* const from = source.data();
-  float* const to = out.mutable_as<float>().data();
+  auto* const to = reinterpret_cast<float*>(room.mutable_data());
   const size_t per_output = static_cast<size_t>(source.count()) / scale.size();
   const auto go_on = [] { return false; };
   const Interrupt uninterrupted(go_on);  // no part is left out
@@ -23,7 +26,7 @@ Result<Tensor> LateConstant::make(Team& team) const {
       to[i] = static_cast<float>(value * factor);
     }
   });
-  return out;
+  return Tensor::adopt(DType::f32, source.shape(), to, room.owner());
 }
 
 }  // namespace nnex

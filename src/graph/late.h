@@ -13,8 +13,9 @@ struct LateConstant {
   Tensor source;
   Reals scale;  ///< One for each output.
 
-  /// Each number is multiplied in double and rounded once. Error: limit.
-  Result<Tensor> make(Team& team) const;
+  /// Each number is multiplied in double and rounded once. It lies in the memory of `room`, bytes, which is made anew
+  /// where that is too little or somebody else's. Error: limit.
+  Result<Tensor> make(Team& team, Tensor& room) const;
 };
 
 }  // namespace nnex

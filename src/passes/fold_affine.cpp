@@ -85,7 +85,8 @@ Result<ValueId> scaled_filter(ir::Graph& graph, NodeId conv, const Tensor& w, Re
   const bool read_by_plan = graph[conv].parent == kMain && !graph[graph[conv].in[0]].is_constant();
   if (graph.takes_late && read_by_plan && w.bytes() >= kMinLate) return graph.add_late(std::move(scaled));
   Team alone;
-  NNEX_ASSIGN(Tensor made, scaled.make(alone));
+  Tensor room;
+  NNEX_ASSIGN(Tensor made, scaled.make(alone, room));
   return graph.add_constant(std::move(made));
 }
 

@@ -54,7 +54,8 @@ Status ConstantMemory::keep_late() {
   for (uint32_t n = 0; n < graph_.value_count(); ++n) {
     const LateConstant* late = graph_.late(ValueId{n});
     if (!late) continue;
-    NNEX_ASSIGN(Tensor made, late->make(alone));
+    Tensor room;
+    NNEX_ASSIGN(Tensor made, late->make(alone, room));
     keep(ValueId{n}, std::move(made), false);
   }
   return {};

@@ -320,7 +320,7 @@ class Planner {
       for (ValueId v : node.in) {
         in.push_back(operand(v));
         if (const LateConstant* late = in.back().constant ? graph_.late(v) : nullptr) {
-          NNEX_ASSIGN(Tensor made, late->make(c_.team));
+          NNEX_ASSIGN(Tensor made, late->make(c_.team, late_room_));
           in.back().constant = in.back().content = &late_.emplace_back(v, std::move(made)).second;
         }
         if (in.back().constant && ConstantMemory::is_lost(*in.back().constant))
@@ -403,14 +403,18 @@ class Planner {
     return {};
   }
 
-  /// A late constant that the step reads, or that other plans will ask for, stays as it was made for it.
-  Status keep_late(ValueId v) {
+  /// A late constant that the step reads, or that other plans will ask for, stays: in memory of its own, or, where the
+  /// kernel reads it as it was given, there.
+  Status keep_late(ValueId v, bool in_place = false) {
     const LateConstant* const late = graph_.late(v);
     if (!late) return {};
     auto at = std::find_if(late_.begin(), late_.end(), [&](const auto& made) { return made.first == v; });
     if (at == late_.end()) {
-      NNEX_ASSIGN(Tensor made, late->make(c_.team));
+      NNEX_ASSIGN(Tensor made, late->make(c_.team, late_room_));
       at = late_.emplace(late_.end(), v, std::move(made));
+    }
+    if (!in_place) {
+      NNEX_ASSIGN(at->second, at->second.clone());
     }
     c_.memory.keep(v, at->second, only_plan_);
     return {};
@@ -423,7 +427,7 @@ class Planner {
       const ValueId v = node.in[i];
       if (!v.valid() || !graph_[v].is_constant() || !step.kernel->packed(i)) continue;
       const bool copied = !step.kernel->in_graph(i);
-      if (!copied || !only_plan_) NNEX_TRY(keep_late(v));
+      if (!copied || !only_plan_) NNEX_TRY(keep_late(v, !copied));
       if (copied) c_.memory.packed(v, only_plan_);
     }
     return {};
@@ -493,6 +497,7 @@ class Planner {
   Lives lives_;
   std::set<ValueId> offered_;
   std::vector<std::pair<ValueId, Tensor>> late_;  ///< Made for the step that is added.
+  Tensor late_room_;                              ///< Where they lie, one after the other.
 
   std::vector<ItemRun> runs_;
   const ItemRun* run_ = nullptr;               ///< The one whose steps are being made.

@@ -139,13 +139,23 @@ TEST(LateConstants, EachOutputHasItsFactor) {
   const std::vector<float> w = {1, 3, 1e-30F, 0.1F, -7, 16777215};
   const Reals scale = {0.1, 3, 1.0 / 3};
   const Tensor source = Tensor::borrow(DType::f32, Shape{3, 2}, reinterpret_cast<const std::byte*>(w.data()));
+  Tensor room;
+  std::vector<Tensor> held;  // what somebody holds stays as it is
   for (const int threads : {1, 2}) {
     Team team(threads);
-    const auto made = LateConstant{source, scale}.make(team);
+    const auto made = LateConstant{source, scale}.make(team, room);
     ASSERT_TRUE(made.ok());
+    if (!held.empty()) {
+      EXPECT_NE(made->data(), held[0].data());
+    }
+    held.push_back(*made);
     for (size_t i = 0; i < w.size(); ++i)
       EXPECT_EQ(made->as<float>()[i], static_cast<float>(static_cast<double>(w[i]) * scale[i / 2]));
   }
+  const std::byte* const last = room.data();
+  held.clear();
+  Team alone;
+  EXPECT_EQ((LateConstant{source, scale}.make(alone, room)->data()), last);
 }
 
 }  // namespace
