@@ -19,7 +19,7 @@ class Option;
 
 namespace nnex::cli {
 
-/// Exit codes (DESIGN section 7).
+/// Exit codes (docs/command-line.md).
 enum Exit : int { kOk = 0, kNegative = 1, kUsage = 2, kRefused = 3, kUnsupported = 4, kBug = 70 };
 
 /// Prints an error for people and gives its exit code.

@@ -18,7 +18,7 @@ inline std::optional<int64_t> checked_add(int64_t a, int64_t b) {
   return r;
 }
 
-/// Two's complement arithmetic that wraps: operator semantics of integers (operators.md principle 4).
+/// Two's complement arithmetic that wraps, as operators of integers do.
 inline int64_t wrap_add(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }

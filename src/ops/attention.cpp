@@ -1,4 +1,4 @@
-// Scaled dot product attention, with caches, masks and groups of heads (operators.md 4.16).
+// Scaled dot product attention, with caches, masks and groups of heads.
 
 #include "ops/attention.h"
 

@@ -17,7 +17,7 @@
 
 namespace nnex {
 
-/// Where random numbers of one node in one run come from (operators.md principle 16).
+/// Where random numbers of one node in one run come from.
 struct RandomKey {
   uint64_t seed = 0, node = 0, run = 0;
 };

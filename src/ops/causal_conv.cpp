@@ -1,4 +1,4 @@
-// Causal convolution of sequences that arrive piece by piece (operators.md 2.5).
+// Causal convolution of sequences that arrive piece by piece.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 #pragma once
-// Codecs a spelling may name (operators.md, end of section 1): how a format's attribute value becomes ours, and back.
+// Codecs a spelling may name (Rename in ops/table.h): how a format's attribute value becomes ours, and back.
 
 #include "ops/table.h"
 

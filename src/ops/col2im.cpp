@@ -1,4 +1,4 @@
-// Columns of blocks put back where they were cut from an image (operators.md 2.5).
+// Columns of blocks put back where they were cut from an image.
 //
 // x is [batch, channels * block..., blocks], y [batch, channels, image...]: column k of x holds the block at the k-th
 // place of a sliding window over the padded image, row-major. Places in the padding are dropped; blocks that overlap

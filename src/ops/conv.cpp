@@ -1,4 +1,4 @@
-// Convolutions (operators.md 2.5, 4.1).
+// Convolutions.
 
 #include "ops/conv.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Convolutions: extents, and the plain loops that convolutions of floats and of integers share (operators.md 4.1).
+// Convolutions: extents, and the plain loops that convolutions of floats and of integers share.
 
 #include <algorithm>
 #include <type_traits>

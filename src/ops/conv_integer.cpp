@@ -1,4 +1,4 @@
-// Convolutions of quantised tensors: exact sums in i32 (operators.md 2.5).
+// Convolutions of quantised tensors: exact sums in i32.
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Attributes of CVM's own operators (operators.md 2.21).
+// Attributes of CVM's own operators.
 
 #include "ops/attrs.h"
 

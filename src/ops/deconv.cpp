@@ -1,4 +1,4 @@
-// Deconvolutions (operators.md 2.5, 4.1).
+// Deconvolutions.
 
 #include "ops/deconv.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Transposed windows: extents and attributes of deconvolutions (operators.md 4.1).
+// Transposed windows: extents and attributes of deconvolutions.
 
 #include <optional>
 #include <vector>

@@ -1,4 +1,4 @@
-// Convolution whose taps are moved by data (operators.md 2.5).
+// Convolution whose taps are moved by data.
 
 #include "ops/deform_conv.h"
 

@@ -1,4 +1,4 @@
-// Rows that only passes make: never read, never written (operators.md 3.3).
+// Rows that only passes make: never read, never written.
 
 #include "ops/fused.h"
 #include "ops/infer_call.h"

@@ -1,4 +1,4 @@
-// Reading by index (operators.md 2.10, 4.19).
+// Reading by index.
 
 #include "ops/gather.h"
 

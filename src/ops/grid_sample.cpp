@@ -1,4 +1,4 @@
-// Sampling at computed places, and the grids of affine maps (operators.md 2.11).
+// Sampling at computed places, and the grids of affine maps.
 
 #include "ops/grid_sample.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Which elements a place of a grid reads, axis by axis (operators.md 2.11).
+// Which elements a place of a grid reads, axis by axis.
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// Pictures as tensors (operators.md 2.20, image_decoder).
+// Pictures as tensors.
 
 #include "ops/image.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Indices that come as data: which element they name (operators.md 4.19).
+// Indices that come as data: which element they name.
 
 #include <algorithm>
 #include <numeric>

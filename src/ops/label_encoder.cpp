@@ -1,4 +1,4 @@
-// Words and numbers replaced by a table (operators.md 2.22).
+// Words and numbers replaced by a table.
 
 #include "ops/label_encoder.h"
 

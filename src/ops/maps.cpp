@@ -1,4 +1,4 @@
-// Maps from labels to numbers and back (operators.md 2.22). Keys of a map ascend.
+// Maps from labels to numbers and back. Keys of a map ascend.
 
 #include "ops/maps.h"
 

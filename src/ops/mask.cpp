@@ -1,4 +1,4 @@
-// What a mask or a diagonal keeps (operators.md 2.10).
+// What a mask or a diagonal keeps.
 
 #include <algorithm>
 

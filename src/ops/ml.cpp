@@ -1,4 +1,4 @@
-// Scores of classical models to labels and probabilities (operators.md 2.22).
+// Scores of classical models to labels and probabilities.
 
 #include "ops/ml.h"
 

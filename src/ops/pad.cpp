@@ -66,7 +66,7 @@ Status infer_pad(InferCall& c) {
   return {};
 }
 
-/// The element of [0, n) that place i shows, n > 0; -1: the constant (operators.md 4.4).
+/// The element of [0, n) that place i shows, n > 0; -1: the constant.
 int64_t source_of(int64_t i, int64_t n, PadBorder border) {
   if (i >= 0 && i < n) return i;
   auto modulo = [](int64_t a, int64_t m) { return a - m * floor_div(a, m); };

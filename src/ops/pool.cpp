@@ -1,4 +1,4 @@
-// Pools: the largest element, the sum or the norm of each window (operators.md 2.6, 4.2, 4.24).
+// Pools: the largest element, the sum or the norm of each window.
 
 #include "ops/pool.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Pools: the attributes they share, and the walk over their windows (operators.md 2.6, 4.2, 4.24).
+// Pools: the attributes they share, and the walk over their windows.
 
 #include <algorithm>
 #include <array>

@@ -19,7 +19,7 @@
 namespace nnex {
 namespace {
 
-// ---- Granularity: which element of the scale belongs to which elements of x (operators.md 4.17)
+// ---- Granularity: which element of the scale belongs to which elements of x
 
 /// Elements of x along one axis that share a scale.
 using Blocks = std::vector<int64_t>;

@@ -1,4 +1,4 @@
-// Resampling of tensors to other extents (operators.md 2.11, 4.3).
+// Resampling of tensors to other extents.
 
 #include "ops/resize.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Resampling: attributes, and what each axis of a resize reads (operators.md 4.3). The reference kernel and the fast
+// Resampling: attributes, and what each axis of a resize reads. The reference kernel and the fast
 // ones take their tables from here.
 
 #include <array>

@@ -1,4 +1,4 @@
-// What each axis of a resize reads (operators.md 4.3).
+// What each axis of a resize reads.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// Regions of interest: each region of a batch's image pooled, or sampled, to one size (operators.md 2.6, 4.24).
+// Regions of interest: each region of a batch's image pooled, or sampled, to one size.
 //
 // x is [batch, channel, spatial...] with M spatial axes, rois [regions, 2 M] with rows first corner, last corner, each
 // in the order of the axes; batch_index, [regions] or [regions, 1], says which image a region lies in.

@@ -1,4 +1,4 @@
-// Writing by index (operators.md 2.10, 4.20). Elements are written in row-major order of update, so the last of several
+// Writing by index. Elements are written in row-major order of update, so the last of several
 // at one place stays.
 
 #include "ops/scatter.h"

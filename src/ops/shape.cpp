@@ -60,7 +60,7 @@ Status run_size(Call& c) {
 
 // ---- reshape ----
 
-/// The extents a reshape asks for, from the input's and the numbers given (operators.md 4.5).
+/// The extents a reshape asks for, from the input's and the numbers given.
 Status infer_reshape(InferCall& c) {
   const auto& a = c.attr<ReshapeAttrs>();
   auto wanted = c.values(1);

@@ -1,4 +1,4 @@
-// Spectra (operators.md 2.20). Complex numbers are a last axis of 2, real ones a last axis of 1.
+// Spectra. Complex numbers are a last axis of 2, real ones a last axis of 1.
 
 #include "ops/signal.h"
 

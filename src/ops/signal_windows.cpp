@@ -1,4 +1,4 @@
-// Windows and filter banks for spectra (operators.md 2.20).
+// Windows and filter banks for spectra.
 
 #include <algorithm>
 #include <cmath>

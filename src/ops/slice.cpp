@@ -1,4 +1,4 @@
-// Slices: begin, end and stride an axis (operators.md 4.6). ONNX begins at the first element where a backward slice
+// Slices: begin, end and stride an axis. ONNX begins at the first element where a backward slice
 // begins before it: its reader says so (standards/onnx/import_shape.cpp).
 
 #include "ops/slice.h"

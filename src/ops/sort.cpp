@@ -1,4 +1,4 @@
-// What an order picks: the k largest, the distinct, those that are not zero (operators.md 2.15, 4.18). Orders are
+// What an order picks: the k largest, the distinct, those that are not zero. Orders are
 // stable: of equal elements the one with the lower index stands first, so that there is one result.
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Non-maximum suppression: of boxes that overlap, the one with the highest score (operators.md 2.15, 4.18).
+// Non-maximum suppression: of boxes that overlap, the one with the highest score.
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// Support vector machines (operators.md 2.22).
+// Support vector machines.
 
 #include "ops/svm.h"
 

@@ -1,4 +1,4 @@
-// Tensors of text (operators.md 2.19). Text is UTF-8; bytes that are not pass through.
+// Tensors of text. Text is UTF-8; bytes that are not pass through.
 
 #include "ops/text.h"
 

@@ -1,4 +1,4 @@
-// Counts of n-grams (operators.md 2.19, tf_idf_vectorizer).
+// Counts of n-grams.
 
 #include "ops/tf_idf.h"
 

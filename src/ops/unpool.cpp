@@ -1,5 +1,4 @@
-// The way back from pools: sums spread over windows, elements read or written where an index says (operators.md 2.6,
-// 4.24).
+// The way back from pools: sums spread over windows, elements read or written where an index says.
 
 #include <numeric>
 #include <utility>

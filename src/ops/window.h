@@ -1,5 +1,5 @@
 #pragma once
-// Sliding windows: the attributes and extents that convolutions and pools share (operators.md 4.1, 4.2).
+// Sliding windows: the attributes and extents that convolutions and pools share.
 
 #include <array>
 

@@ -1,4 +1,4 @@
-// Control flow and fused regions: operators whose blocks the run interprets (operators.md 4.21).
+// Control flow and fused regions: operators whose blocks the run interprets.
 
 #include "ops/control.h"
 #include "base/copy_bytes.h"

@@ -1,5 +1,5 @@
 #pragma once
-// Files that a model names, opened by the rules of DESIGN section 6: only regular files below the model's folder, no
+// Files that a model names, opened once for every reader: only regular files below the model's folder, no
 // links.
 
 #include <map>
@@ -47,7 +47,8 @@ class FolderFiles {
                        std::shared_ptr<MemoryAccount> memory = nullptr)
       : folder_(std::move(folder)), policy_(policy), memory_(std::move(memory)) {}
 
-  /// Null where there is no such file; `shown` is its name in messages. Errors: those of open_beneath and MappedFile.
+  /// Null where there is no such file; `shown` is its name in messages. Errors: those of a path that leads out of the
+  /// folder, and of MappedFile.
   Result<std::shared_ptr<const MappedFile>> open(const std::string& what, const std::string& path,
                                                  const std::string& shown);
 

@@ -1,4 +1,4 @@
-// slow: nine image networks with weights made by a written rule (conformance/onnx/light_seeded/README.md).
+// slow: nine image networks with weights made by a written rule (bench/light_seeded.py).
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 #pragma once
 // Convolutions with 3x3 filters by Winograd's F(2x2, 3x3): 16 products of matrices over patches of 4x4 pixels make 2x2
 // outputs each, with 16 multiplications where the definition has 36. Each product is one multiply-add chain over
-// ascending channels; the transforms around it are additions in a fixed order (simd/winograd.h).
+// ascending channels; the transforms around it are additions in a fixed order (kernels/conv/loops_winograd.h).
 
 #include "kernels/conv/conv.h"
 

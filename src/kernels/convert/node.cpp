@@ -1,4 +1,4 @@
-// Casts (operators.md 4.10), with the reference's bytes but for the payload of NaN.
+// Casts (docs/operators/c.md), with the reference's bytes but for the payload of NaN.
 
 #include "ops/cast.h"
 

@@ -1,5 +1,5 @@
-// Quantise and dequantise nodes (operators.md 4.17) between float32 and whole numbers of 8 or 16 bits: the reference's
-// bytes.
+// Quantise and dequantise nodes (docs/operators/q.md, d.md) between float32 and whole numbers of 8 or 16 bits: the
+// reference's bytes.
 
 #include "ops/quantize.h"
 

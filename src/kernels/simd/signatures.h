@@ -223,14 +223,14 @@ using TileI16 = void(const IntTile<int16_t>& tile);
 using TileU8 = void(const IntTile<uint8_t>& tile);
 using RequantizeI32 = void(const Requantize& f, const SumRows& sums, uint8_t* y, int64_t y_stride, size_t n);
 
-/// See simd/depthwise.h.
+/// See kernels/conv/loops_depthwise.h.
 using DepthwiseF32 = void(const DepthwiseLine& line);
 using GroupedF32 = void(const GroupedLine& line);
 
-/// See simd/planes.h.
+/// See kernels/conv/loops_planes.h.
 using DepthwisePlanesF32 = void(const PlaneLines& lines);
 
-/// See simd/winograd.h.
+/// See kernels/conv/loops_winograd.h.
 using WinogradPatchF32 = void(const WinogradPatch& patch);
 using WinogradResultF32 = void(const WinogradResult& result);
 

@@ -147,7 +147,7 @@ const RowEntry* find_row(std::string_view row);
 
 // ---- Rows whose result at i depends on their operands at i alone
 
-/// Whether write_map() says the row.
+/// Whether a formula of write_maps.cpp says the row.
 bool is_map(const OpDef& op);
 /// The shape under which a map reads operand i: its own, or that of a parameter along an axis.
 Result<Shape> operand_shape(const ir::Graph& graph, const Node& node, size_t i);

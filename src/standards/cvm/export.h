@@ -1,5 +1,5 @@
 #pragma once
-// A row of the table as an operator of CVM: what quirks.h does, the other way round.
+// A row of the table as an operator of CVM: what import_quirks.h does, the other way round.
 
 #include <fmt/format.h>
 

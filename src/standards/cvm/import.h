@@ -21,8 +21,8 @@
 
 namespace nnex::cvm_format {
 
-/// Builds a graph step by step. Errors are logic or runtime errors (symbol.h), in the order the reference loader has
-/// its checks.
+/// Builds a graph step by step. Errors are logic or runtime errors (read_symbol.h), in the order the reference loader
+/// has its checks.
 class Importer {
  public:
   /// `compatible`: accept and answer as upstream where we are deliberately stricter. `all`: faults of the symbol file

@@ -60,12 +60,12 @@ Status prepare_reduction(NodeImport&);
 Status prepare_valid_counts(NodeImport&);
 Status prepare_suppression(NodeImport&);
 Status prepare_lut(NodeImport&);
-// quirks_window.cpp
+// import_window.cpp
 Status prepare_conv2d(NodeImport&);
 Status prepare_dense(NodeImport&);
 Status prepare_max_pool2d(NodeImport&);
 Status prepare_upsampling(NodeImport&);
-// quirks_shape.cpp
+// import_shape.cpp
 Status prepare_repeat(NodeImport&);
 Status prepare_tile(NodeImport&);
 Status prepare_concatenate(NodeImport&);

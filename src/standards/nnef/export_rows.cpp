@@ -1,4 +1,4 @@
-// What rows of the table need before NNEF's words fit them: the reverse of what its reader does (operators.md).
+// What rows of the table need before NNEF's words fit them: the reverse of what its reader does.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// From NNEF's operations to nodes of the engine's graph (operators.md): what differs from the table's rows is converted
+// From NNEF's operations to nodes of the engine's graph: what differs from the table's rows is converted
 // here, once: extents that meet from axis 0, automatic padding, ports that are numbers in the text.
 
 #include <functional>

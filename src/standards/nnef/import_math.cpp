@@ -1,5 +1,4 @@
-// Arithmetic, products and normalisations on their way to the table: extents that meet from axis 0 (operators.md 1.2,
-// 4.13).
+// Arithmetic, products and normalisations on their way to the table: extents that meet from axis 0.
 
 #include "standards/nnef/import_call.h"
 

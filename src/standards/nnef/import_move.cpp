@@ -1,4 +1,4 @@
-// Operations that move elements, on their way to the table (operators.md 2.9, 4.5, 4.6).
+// Operations that move elements, on their way to the table.
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// Windows on their way to the table: automatic padding, groups, biases, borders (operators.md 4.1, 4.2, 4.24).
+// Windows on their way to the table: automatic padding, groups, biases, borders.
 
 #include "ops/window.h"
 #include "standards/nnef/import_call.h"

@@ -111,7 +111,7 @@ class Arg {
 };
 static_assert(sizeof(Arg) == 16 && std::is_trivially_copyable_v<Arg>);
 
-struct Declaration;  // declarations.h: name, parameters with types and defaults, results
+struct Declaration;  // signatures.h: name, parameters with types and defaults, results
 
 /// Who knows where an operation stands in the document.
 class Places {

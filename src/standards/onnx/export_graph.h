@@ -71,7 +71,7 @@ class GraphWriter {
   void need(std::string_view domain, int version);
   void need_type(const Type& type);
 
-  // Opsets (write_opset.cpp)
+  // Opsets (export_opset.cpp)
   Type type_of_value(ValueId v) const;
   FormUse use_of(const Node& node, const OnnxNode& said, std::vector<Type>& types) const;
   const Form* first_form(std::string_view domain, std::string_view op, const FormUse& use,
@@ -81,7 +81,7 @@ class GraphWriter {
   void check_opsets();
   int64_t min_opset() const { return options_.opset > 0 ? std::min<int64_t>(options_.opset, kMinOpset) : kMinOpset; }
 
-  // Nodes (write_node.cpp)
+  // Nodes (export_node.cpp)
   Status node(NodeId id, wire::Message& to);
   Result<OnnxNode> said(const Node& node);
   Result<OnnxNode> spelled(const Node& node);

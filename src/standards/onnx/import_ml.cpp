@@ -1,4 +1,4 @@
-// ai.onnx.ml: operators that are sentences over the table's rows (operators.md 3.2).
+// ai.onnx.ml: operators that are sentences over the table's rows.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// External tensor data, by the rules of DESIGN section 6: only regular files below the model's folder, no links.
+// External tensor data, by the rules of standards/below.h: only regular files below the model's folder, no links.
 
 #include <map>
 #include <string>

@@ -1,4 +1,4 @@
-// Forms of ONNX's operators: those of the standard domain from M to Z. The grammar stands in forms.h.
+// Forms of ONNX's operators: those of the standard domain from M to Z. The grammar stands in signatures.h.
 #include "standards/onnx/signatures.h"
 
 namespace nnex::onnx_format {
