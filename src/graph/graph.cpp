@@ -299,11 +299,6 @@ void ir::Graph::set_attrs(NodeId id, std::shared_ptr<const void> attrs) {
   nodes_[id.n].attrs = interned(*nodes_[id.n].op, std::move(attrs));
 }
 
-void ir::Graph::set_op(NodeId id, const OpDef& op, std::shared_ptr<const void> attrs) {
-  nodes_[id.n].op = &op;
-  nodes_[id.n].attrs = interned(op, std::move(attrs));
-}
-
 void ir::Graph::erase(NodeId id) {
   Node& n = nodes_[id.n];
   for (ValueId v : n.out) {

@@ -194,7 +194,6 @@ class Graph {
     set_attrs(id, std::shared_ptr<const void>(std::make_shared<A>(std::move(attrs))));
   }
   void set_attrs(NodeId id, std::shared_ptr<const void> attrs);
-  void set_op(NodeId id, const OpDef& op, std::shared_ptr<const void> attrs);
   void set_where(NodeId id, Where where) { nodes_[id.n].where = where; }
   /// Takes a node, its outputs and its blocks away; nobody may read the outputs.
   void erase(NodeId id);

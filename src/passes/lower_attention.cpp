@@ -25,7 +25,6 @@ struct Attention {
   DType type;
 
   ValueId number(double v) const { return l.b.number(type, v); }
-  Shape score_shape() const { return {s.batch, s.q_heads, s.queries, s.total()}; }
   /// [batch, heads, positions, depth] of what may have heads side by side.
   ValueId apart(ValueId v, int64_t heads, int64_t positions, int64_t depth) const {
     if (!s.side_by_side) return v;

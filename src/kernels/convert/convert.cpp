@@ -122,24 +122,11 @@ template void convert(Team&, ConvertLoop<int64_t, float>, const int64_t*, float*
 template void convert(Team&, ConvertLoop<double, float>, const double*, float*, int64_t);
 template void convert(Team&, ConvertLoop<int32_t, int64_t>, const int32_t*, int64_t*, int64_t);
 
-void cast_f32_to_i64(Team& team, const float* x, int64_t* y, int64_t n) {
-  each(team, x, y, n, [](float v) {
-    if (v >= 9223372036854775808.0F) return INT64_MAX;
-    if (v < -9223372036854775808.0F) return INT64_MIN;
-    return v == v ? static_cast<int64_t>(v) : int64_t{0};
-  });
-}
 void cast_i64_to_i32(Team& team, const int64_t* x, int32_t* y, int64_t n) {
   each(team, x, y, n, [](int64_t v) { return static_cast<int32_t>(v); });
 }
 void cast_i32_to_i64(Team& team, const int32_t* x, int64_t* y, int64_t n) {
   each(team, x, y, n, [](int32_t v) { return int64_t{v}; });
-}
-void cast_f32_to_bool(Team& team, const float* x, uint8_t* y, int64_t n) {
-  each(team, x, y, n, [](float v) { return static_cast<uint8_t>(!(v == 0)); });
-}
-void cast_bool_to_f32(Team& team, const uint8_t* x, float* y, int64_t n) {
-  each(team, x, y, n, [](uint8_t v) { return v ? 1.0F : 0.0F; });
 }
 
 }  // namespace nnex::kernels

@@ -26,13 +26,8 @@ using ConvertLoop = std::type_identity_t<void (*)(const From*, To*, size_t)>;
 template <class From, class To>
 void convert(Team& team, ConvertLoop<From, To> loop, const From* x, To* y, int64_t n);
 
-/// Casts without a loop of vectors: float to int64 truncates and saturates, NaN gives 0; wider integers lose their high
-/// bits; to bool (uint8_t 0 or 1): nonzero, NaN included.
-void cast_f32_to_i64(Team& team, const float* x, int64_t* y, int64_t n);
+/// Casts without a loop of vectors: wider integers lose their high bits.
 void cast_i64_to_i32(Team& team, const int64_t* x, int32_t* y, int64_t n);
 void cast_i32_to_i64(Team& team, const int32_t* x, int64_t* y, int64_t n);
-void cast_f32_to_bool(Team& team, const float* x, uint8_t* y, int64_t n);
-/// Any nonzero byte is 1.
-void cast_bool_to_f32(Team& team, const uint8_t* x, float* y, int64_t n);
 
 }  // namespace nnex::kernels

@@ -21,7 +21,6 @@ struct Field {
 
   int64_t integer() const { return static_cast<int64_t>(bits); }
   float real() const { return __builtin_bit_cast(float, static_cast<uint32_t>(bits)); }
-  double real64() const { return __builtin_bit_cast(double, bits); }
 };
 
 /// Walks the fields of one message: `while (r.next(f)) switch (f.number)`; then ask fault().
