@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 #include "base/built.h"
 #include "ops/built.h"
@@ -15,7 +16,62 @@ namespace nnex {
 /// The shape rule of rows that this build knows by name alone. Error: unsupported.
 Status refuse_left_out(InferCall& c);
 
+/// What a row can lack, or name and not have.
+enum class RowFault : uint8_t { none, name, summary, infer, rename, preset, port, output_type };
+
+/// The first fault of a row: rows have a name, a summary and a shape rule, and spellings and outputs name ports and
+/// fields that the row has.
+constexpr RowFault fault_of(const OpRow& row) {
+  const auto names_port = [&](std::string_view name) {
+    for (const Port& p : row.inputs)
+      if (p.name == name) return true;
+    return false;
+  };
+  const auto names_field = [&](std::string_view name) { return row.attrs.find(name) != nullptr; };
+  if (row.name.empty()) return RowFault::name;
+  if (row.summary.empty()) return RowFault::summary;
+  if (!row.infer && row.blocks.empty()) return RowFault::infer;
+  for (const SpellingRow& s : row.spelled) {
+    for (const Rename& r : s.renames)
+      if (!names_port(r.ours) && !names_field(r.ours)) return RowFault::rename;
+    for (const Preset& p : s.presets)
+      if (!names_field(p.ours)) return RowFault::preset;
+    for (std::string_view p : s.ports)
+      if (!p.empty() && !names_port(p)) return RowFault::port;
+  }
+  for (const Port& p : row.outputs)
+    if (!p.type.from.empty() && !names_field(p.type.from)) return RowFault::output_type;
+  return RowFault::none;
+}
+
 namespace detail {
+
+/// A name that compilers print: they show the arguments of a template whose assertion fails.
+struct RowName {
+  char text[48] = {};
+};
+
+template <RowName kName, RowFault kFault>
+struct CheckedRow {
+  static_assert(kFault != RowFault::name, "a row has no name");
+  static_assert(kFault != RowFault::summary, "the row named in CheckedRow<...> has no summary");
+  static_assert(kFault != RowFault::infer, "the row named in CheckedRow<...> has neither a shape rule nor blocks");
+  static_assert(kFault != RowFault::rename, "a spelling of the row renames what is neither its port nor its field");
+  static_assert(kFault != RowFault::preset, "a spelling of the row presets what is no field of it");
+  static_assert(kFault != RowFault::port, "a spelling of the row lists what is no port of it");
+  static_assert(kFault != RowFault::output_type, "an output of the row has the type of what is no field of it");
+};
+
+constexpr RowName printed(std::string_view name) {
+  RowName to;
+  for (size_t i = 0; i < name.size() && i + 1 < sizeof to.text; ++i) to.text[i] = name[i];
+  return to;
+}
+
+template <const auto& kRows, size_t... I>
+constexpr void check_rows(std::index_sequence<I...>) {
+  (static_cast<void>(CheckedRow<printed(kRows[I].name), fault_of(kRows[I])>{}), ...);
+}
 
 /// Hands out the items of constant lists in order: counted first, then copied, then found again.
 template <class T, size_t N>
@@ -166,7 +222,7 @@ struct Stored {
 /// The rows of a family, which are checked where they are compiled.
 template <const auto& kRows>
 std::span<const OpDef> stored() {
-  static_assert(sound(kRows));
+  detail::check_rows<kRows>(std::make_index_sequence<std::size(kRows)>());
   return detail::Stored<kRows>::kOps;
 }
 

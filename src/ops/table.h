@@ -1,6 +1,6 @@
 #pragma once
-// The operator table: every operator once. Constant data: nothing runs before main. reference/operators.md is its paper
-// version.
+// The operator table: every operator once. Constant data: nothing runs before main. Scripts print
+// docs/operators from it.
 
 #include <span>
 #include <string_view>
@@ -79,7 +79,7 @@ struct Port {
   std::string_view name = {};
   TypeRule type = {};
   Arity arity = Arity::one;
-  bool by_value = false;  ///< A parameter port ({name} in operators.md): its content decides extents or meaning.
+  bool by_value = false;  ///< A parameter port: its content decides extents or meaning.
   std::string_view doc = {};
 };
 
@@ -233,30 +233,6 @@ constexpr OpRow in_bytes(ByteRole role, OpRow row) {
 constexpr OpRow in_layout(LayoutRole layout, OpRow row) {
   row.layout = layout;
   return row;
-}
-
-/// What a table must keep: names are words, ports and fields exist where a spelling names them, no name twice.
-constexpr bool sound(std::span<const OpRow> ops) {
-  auto names_port = [](const OpRow& op, std::string_view name) {
-    for (const Port& p : op.inputs)
-      if (p.name == name) return true;
-    return false;
-  };
-  auto names_field = [](const OpRow& op, std::string_view name) { return op.attrs.find(name) != nullptr; };
-  for (const OpRow& op : ops) {
-    if (op.name.empty() || op.summary.empty() || !(op.infer || !op.blocks.empty())) return false;
-    for (const SpellingRow& s : op.spelled) {
-      for (const Rename& r : s.renames)
-        if (!names_port(op, r.ours) && !names_field(op, r.ours)) return false;
-      for (const Preset& p : s.presets)
-        if (!names_field(op, p.ours)) return false;
-      for (std::string_view p : s.ports)
-        if (!p.empty() && !names_port(op, p)) return false;
-    }
-    for (const Port& p : op.outputs)
-      if (!p.type.from.empty() && !names_field(op, p.type.from)) return false;
-  }
-  return true;
 }
 
 /// Every built-in operator, in order of family and name.

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "tensor/convert.h"
+#include "tensor/dim_type.h"
 
 namespace nnex::test {
 namespace {
@@ -41,10 +42,7 @@ Tensor filled(DType type, const Shape& shape, int64_t first) {
 
 std::string HostileCase::text() const {
   std::string out = fmt::format("{}", op->name);
-  if (spelling) {
-    constexpr std::string_view kNames[] = {"NNEF", "ONNX", "WebNN", "CVM"};
-    out += fmt::format(" as {} {}-{}", kNames[static_cast<size_t>(spelling->format)], spelling->name, spelling->since);
-  }
+  if (spelling) out += fmt::format(" as {} {}-{}", nnex::name(spelling->format), spelling->name, spelling->since);
   for (const auto& in : inputs) {
     if (!in) {
       out += " -";
