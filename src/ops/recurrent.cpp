@@ -1,4 +1,4 @@
-// Recurrent layers and their cells (operators.md 2.13, 4.15). Gates stand in ONNX's order: z r h, and i o f c.
+// Recurrent layers and their cells. Gates stand in ONNX's order: z r h, and i o f c.
 
 #include "ops/recurrent.h"
 
@@ -45,6 +45,8 @@ Numbers numbers_of(Gate k) {
 }
 
 }  // namespace
+
+std::span<const std::string_view> gate_words() { return kWords; }
 
 double GateFunction::operator()(double x) const {
   switch (kind) {

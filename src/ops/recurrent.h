@@ -71,6 +71,9 @@ struct GateFunction {
   double operator()(double x) const;
 };
 
+/// Their words, in the order of their kinds.
+std::span<const std::string_view> gate_words();
+
 /// The functions of every direction, `each` of them a direction, from the words and numbers of the attributes: words
 /// for one direction serve both, none means `defaults`. Numbers go, in order, to the functions that have them. Error
 /// text: an unknown word, or as many words as fit no direction.

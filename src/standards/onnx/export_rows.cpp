@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <map>
 
 #include "base/try.h"
@@ -80,19 +81,19 @@ Said global_pool(const ir::Graph& graph, const Node& node) {
       OnnxNode{node.op->name == "mean_reduce" ? "GlobalAveragePool" : "GlobalMaxPool", "", {node.in[0]}, {}});
 }
 
+/// "leaky_relu" as "LeakyRelu".
+std::string camel_case(std::string_view words) {
+  std::string out;
+  bool begins = true;
+  for (const char c : words) {
+    if (c != '_') out += begins ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    begins = c == '_';
+  }
+  return out;
+}
+
 /// The words of the file are in camel case, and the number of hidden units is said again.
 Said recurrent(const ir::Graph& graph, const Node& node) {
-  static constexpr std::pair<std::string_view, std::string_view> kWords[] = {{"sigmoid", "Sigmoid"},
-                                                                             {"tanh", "Tanh"},
-                                                                             {"relu", "Relu"},
-                                                                             {"affine", "Affine"},
-                                                                             {"leaky_relu", "LeakyRelu"},
-                                                                             {"thresholded_relu", "ThresholdedRelu"},
-                                                                             {"scaled_tanh", "ScaledTanh"},
-                                                                             {"hard_sigmoid", "HardSigmoid"},
-                                                                             {"elu", "Elu"},
-                                                                             {"softsign", "Softsign"},
-                                                                             {"softplus", "Softplus"}};
   static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
       {"direction", "direction"}, {"activation_alpha", "activation_alpha"}, {"activation_beta", "activation_beta"},
       {"clip", "clip"},           {"reset_after", "linear_before_reset"},   {"input_forget", "input_forget"}};
@@ -100,10 +101,7 @@ Said recurrent(const ir::Graph& graph, const Node& node) {
   const std::shared_ptr<void> usual = node.op->attrs.make();
   const Texts words = std::get<Texts>(node.op->attrs.find("activations")->get(node.attrs.get()));
   Texts theirs;
-  for (const std::string& word : words)
-    for (const auto& [ours, onnx] : kWords)
-      if (ours == word) theirs.emplace_back(onnx);
-  if (theirs.size() != words.size()) return cannot(node, "an activation that ONNX has not");
+  for (const std::string& word : words) theirs.push_back(camel_case(word));
   if (!theirs.empty()) out.set("activations", std::move(theirs));
   for (const auto& [ours, onnx] : kNames) {
     const Field* f = node.op->attrs.find(ours);

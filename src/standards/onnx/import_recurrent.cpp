@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "ops/recurrent.h"
 #include "ops/shape.h"
 #include "standards/onnx/import_quirks.h"
 
@@ -24,9 +25,6 @@ Result<Quirked> recurrent(NodeImport& n) {
   Texts activations = n.words("activations");
   if (!activations.empty()) {
     // "HardSigmoid", "hardsigmoid": any letter case; core words are snake_case.
-    static constexpr std::string_view kWords[] = {
-        "sigmoid",     "tanh",         "relu", "affine",   "leaky_relu", "thresholded_relu",
-        "scaled_tanh", "hard_sigmoid", "elu",  "softsign", "softplus"};
     auto plain = [](std::string_view s) {
       std::string out;
       for (char c : s)
@@ -34,7 +32,7 @@ Result<Quirked> recurrent(NodeImport& n) {
       return out;
     };
     for (std::string& word : activations)
-      for (std::string_view w : kWords)
+      for (std::string_view w : gate_words())
         if (plain(w) == plain(word)) word = std::string(w);
     n.set("activations", activations);
   }
