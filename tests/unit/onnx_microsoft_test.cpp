@@ -4,8 +4,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+
+#include "nnex/file.h"
 #include "nnex/load.h"
 #include "nnex/model.h"
+#include "ops/table.h"
+#include "source.h"
+#include "standards/onnx/import_quirks.h"
 #include "tensor/convert.h"
 #include "tensor_of.h"
 
@@ -401,6 +407,62 @@ TEST(OnnxMicrosoft, RangesWithoutAStep) {
   expect_near(
       run(text("float a, float b", "float[N] y", "", "y = com.microsoft.Range(a, b)"), {f({}, {2}), f({}, {5})}).at(0),
       {3}, {2, 3, 4});
+}
+
+/// What an import does not say that it takes would be passed over without a word.
+TEST(OnnxMicrosoft, RefusesWhatAnOperatorDoesNotTake) {
+  const Tensor x = f({1, 2}, {1, 2});
+  const auto refused = [&](std::string_view node) {
+    std::string error;
+    run(text("float[1,2] x", "float[1,2] y", "float[2] g = {1, 1}", node), {x}, &error);
+    return error;
+  };
+  EXPECT_EQ(refused("y = com.microsoft.QuickGelu<alhpa: float = 0.5>(x)"),
+            "QuickGelu: it has no attribute 'alhpa' in its form of opset 1");
+  EXPECT_EQ(refused("y = com.microsoft.QuickGelu<alpha: int = 3>(x)"),
+            "QuickGelu: attribute 'alpha' is an integer; needed a number");
+  EXPECT_EQ(refused("y = com.microsoft.QuickGelu(x, g)"), "QuickGelu: found 2 inputs; needed at most 1");
+  EXPECT_EQ(refused("y, z = com.microsoft.QuickGelu(x)"), "QuickGelu: found 2 outputs; needed at most 1");
+  EXPECT_EQ(refused("y = com.microsoft.SkipSimplifiedLayerNormalization<epsilonn: float = 100.0>(x, x, g)"),
+            "SkipSimplifiedLayerNormalization: it has no attribute 'epsilonn' in its form of opset 1");
+  EXPECT_EQ(refused("y = SimplifiedLayerNormalization<epsilonn: float = 100.0>(x, g)"),
+            "SimplifiedLayerNormalization: it has no attribute 'epsilonn' in its form of opset 1");
+  EXPECT_EQ(refused("y = com.microsoft.QuickGelu<__note: string = \"of a tool\">(x)"), "");
+  EXPECT_EQ(refused("y = com.microsoft.SkipLayerNormalization<epsilon: float = 1.0>(x, x, g, , )"), "");
+  EXPECT_EQ(refused("y = SimplifiedLayerNormalization<stash_type: int = 1>(x, g)"), "");
+}
+
+/// ... and docs/conformance.md names it; README.md has their number.
+TEST(OnnxMicrosoft, EveryImportSaysWhatItTakes) {
+  using namespace onnx_format;
+  const auto page = read_file(test::source_dir() + "/docs/conformance.md");
+  const auto readme = read_file(test::source_dir() + "/README.md");
+  ASSERT_TRUE(page.ok() && readme.ok());
+  const auto is_named = [&](std::string_view op) {
+    return std::regex_search(*page, std::regex(fmt::format("\\| [^|\n]*\\b{}\\b", op)));
+  };
+  size_t rows = 0;
+  for (const OpDef* op : all_ops())
+    for (const Spelling& s : op->spelled)
+      if (s.domain == "com.microsoft") {
+        EXPECT_TRUE(is_named(s.name)) << s.name;
+        ++rows;
+      }
+  for (const auto theme : {microsoft_quirks(), microsoft_attention_quirks(), microsoft_code_quirks(),
+                           microsoft_expert_quirks(), microsoft_move_quirks()})
+    for (const QuirkRow& row : theme) {
+      if (row.domain.empty()) continue;
+      SCOPED_TRACE(row.op);
+      ++rows;
+      const Form* const form = taken_form(row.domain, row.op);
+      EXPECT_TRUE(is_named(row.op)) << "docs/conformance.md does not name it";
+      ASSERT_TRUE(form) << "its line in the list says no inputs, outputs and attributes";
+      EXPECT_FALSE(form->in.empty());
+      EXPECT_FALSE(form->out.empty());
+      for (const FormAttribute& a : form->attributes)
+        EXPECT_TRUE(std::string_view("ifsIFSt").find(a.kind) != std::string_view::npos) << a.name;
+    }
+  EXPECT_NE(readme->find(fmt::format("(`com.microsoft`): {} operators", rows)), std::string::npos) << rows;
 }
 
 TEST(OnnxMicrosoft, SaysWhatItLacks) {

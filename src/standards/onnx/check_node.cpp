@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "standards/onnx/check_context.h"
+#include "standards/onnx/import_quirks.h"
 #include "standards/onnx/signatures.h"
 
 namespace nnex::onnx_format {
@@ -183,7 +184,11 @@ class NodeCheck {
                     fmt::format("no function '{}:{}' has an overload '{}'", domain_, op_, overload_));
       return;
     }
-    if (!is_standard(domain_) || opset->second > newest_opset(domain_)) return;
+    if (!is_standard(domain_)) {
+      if (const Form* const taken = taken_form(domain_, op_)) use(*taken);
+      return;
+    }
+    if (opset->second > newest_opset(domain_)) return;
     const Form* form = find_form(domain_, op_, opset->second);
     if (!form) return unknown_operator(opset->second);
     use(*form);

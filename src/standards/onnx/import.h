@@ -198,6 +198,8 @@ class Importer {
   /// What a loop or scan node's inputs say of its body's parameters.
   std::vector<Type> body_types(const NodeImport& n, std::string_view op) const;
   Status node(std::string_view message, BlockId block, NodeId before);
+  /// Who goes beyond what its import says that it takes is refused.
+  static Status takes(const NodeImport& n);
   Status make(NodeImport& n);
   Status custom_node(NodeImport& n, bool call, const std::string& overload);
   /// A row of the table under its own name, in the domain "nnex".

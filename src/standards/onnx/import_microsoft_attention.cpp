@@ -326,11 +326,20 @@ Result<Quirked> group_query_attention(NodeImport& n) {
   return Quirked::done;
 }
 
+// Not read: that past and present share memory (past_present_share_buffer), how many elements do_rotary turns, which is
+// refused, and the bits and types of a quantised cache, which is refused by its scales.
 constexpr QuirkRow kAttentionRows[] = {
-    {"Attention", real_attention, kDomain},
-    {"GroupQueryAttention", group_query_attention, kDomain},
-    {"MultiHeadAttention", multi_head_attention, kDomain},
-    {"RotaryEmbedding", rotary_embedding, kDomain},
+    {"Attention", real_attention, kDomain,
+     "1 T T T? T1? T? T? T1? > T T? | do_rotary:i mask_filter_value:f num_heads:i past_present_share_buffer:i "
+     "qkv_hidden_sizes:I rotary_embedding_dim:i scale:f unidirectional:i"},
+    {"GroupQueryAttention", group_query_attention, kDomain,
+     "1 T T? T? T? T? T1 T1 T? T? T2? T? T? T3? T3? T? T? > T T? T? T? | causal:i do_rotary:i k_quant_type:s "
+     "kv_cache_bit_width:i kv_num_heads:i local_window_size:i num_heads:i qk_norm_epsilon:f qk_output:i "
+     "rotary_interleaved:i scale:f sliding_window_cache:i smooth_softmax:i softcap:f v_quant_type:s"},
+    {"MultiHeadAttention", multi_head_attention, kDomain,
+     "1 T T? T? T? T1? T? T? T? T1? T1? > T T? T? T? | mask_filter_value:f num_heads:i scale:f unidirectional:i"},
+    {"RotaryEmbedding", rotary_embedding, kDomain,
+     "1 T T1 T T > T | interleaved:i is_packed_batching:i num_heads:i rotary_embedding_dim:i scale:f"},
 };
 
 }  // namespace

@@ -432,27 +432,43 @@ Result<Quirked> dynamic_quantize_lstm(NodeImport& n) {
   return as_standard(n, "LSTM");
 }
 
+// Not read: how exact products may be (accuracy_level), that a product is trained on (training_mode), and of
+// QLinearConv's kind what the standard's operator reads.
 constexpr QuirkRow kCodeRows[] = {
-    {"DynamicQuantizeLSTM", dynamic_quantize_lstm, kDomain, "LSTM"},
-    {"DynamicQuantizeMatMul", dynamic_quantize_matmul, kDomain},
-    {"GatherBlockQuantized", gather_block_quantized, kDomain},
-    {"MatMulBnb4", matmul_bnb4, kDomain},
-    {"MatMulIntegerToFloat", matmul_integer_to_float, kDomain},
-    {"MatMulNBits", matmul_n_bits, kDomain},
-    {"NhwcMaxPool", max_pool_channels_last, kDomain, "MaxPool"},
-    {"QAttention", byte_attention, kDomain},
-    {"QGemm", byte_gemm, kDomain},
-    {"QLinearAdd", byte_sum, kDomain},
-    {"QLinearAveragePool", byte_average, kDomain, "AveragePool"},
-    {"QLinearConcat", byte_concat, kDomain},
-    {"QLinearConv", byte_conv, kDomain},
-    {"QLinearGlobalAveragePool", byte_global_average, kDomain, "GlobalAveragePool"},
-    {"QLinearLeakyRelu", byte_leaky_relu, kDomain, "LeakyRelu"},
-    {"QLinearMul", byte_product, kDomain},
-    {"QLinearReduceMean", byte_mean, kDomain},
-    {"QLinearSigmoid", byte_sigmoid, kDomain, "Sigmoid"},
-    {"QLinearSoftmax", byte_softmax, kDomain, "Softmax"},
-    {"QLinearWhere", byte_select, kDomain},
+    {"DynamicQuantizeLSTM", dynamic_quantize_lstm, kDomain,
+     "1 T T2 T2 T? T1? T? T? T? T T2 T T2 > T? T? T? | activation_alpha:F activation_beta:F activations:S clip:f "
+     "direction:s hidden_size:i input_forget:i",
+     "LSTM"},
+    {"DynamicQuantizeMatMul", dynamic_quantize_matmul, kDomain, "1 T1 T2 T1 T2? T1? > T1"},
+    {"GatherBlockQuantized", gather_block_quantized, kDomain,
+     "1 T1 T T2 T1? > T2 | bits:i block_size:i gather_axis:i quantize_axis:i"},
+    {"MatMulBnb4", matmul_bnb4, kDomain,
+     "1 T1 T2 T1 > T1 | K:i N:i block_size:i quant_type:i training_mode:i transB:i"},
+    {"MatMulIntegerToFloat", matmul_integer_to_float, kDomain, "1 T1 T2 T3 T3 T1? T2? T3? > T3"},
+    {"MatMulNBits", matmul_n_bits, kDomain,
+     "1 T1 T2 T1 T3? T4? T1? > T1 | K:i N:i accuracy_level:i bits:i block_size:i weight_prepacked:i"},
+    {"NhwcMaxPool", max_pool_channels_last, kDomain,
+     "1 T > T | auto_pad:s ceil_mode:i dilations:I kernel_shape:I pads:I strides:I", "MaxPool"},
+    {"QAttention", byte_attention, kDomain,
+     "1 T1 T2 T3 T3 T3 T4? T1? T2? T3? > T3 T3? | do_rotary:i mask_filter_value:f num_heads:i "
+     "past_present_share_buffer:i qkv_hidden_sizes:I rotary_embedding_dim:i scale:f unidirectional:i"},
+    {"QGemm", byte_gemm, kDomain, "1 TA T TA? TB T TB? TC? T? TY? > TYZ | alpha:f transA:i transB:i"},
+    {"QLinearAdd", byte_sum, kDomain, "1 T T1 T? T T1 T? T1 T? > T"},
+    {"QLinearAveragePool", byte_average, kDomain,
+     "1 T T1 T? T1 T? > T | auto_pad:s ceil_mode:i channels_last:i count_include_pad:i kernel_shape:I pads:I strides:I",
+     "AveragePool"},
+    {"QLinearConcat", byte_concat, kDomain, "1 T1 T T2~ > T | axis:i"},
+    {"QLinearConv", byte_conv, kDomain,
+     "1 T1 T T1 T2 T T2 T T3 T4? > T3 | auto_pad:s channels_last:i dilations:I group:i kernel_shape:I pads:I "
+     "strides:I"},
+    {"QLinearGlobalAveragePool", byte_global_average, kDomain, "1 T T1 T? T1 T? > T | channels_last:i",
+     "GlobalAveragePool"},
+    {"QLinearLeakyRelu", byte_leaky_relu, kDomain, "1 T T1 T? T1 T? > T | alpha:f", "LeakyRelu"},
+    {"QLinearMul", byte_product, kDomain, "1 T T1 T? T T1 T? T1 T? > T"},
+    {"QLinearReduceMean", byte_mean, kDomain, "1 T T1 T? T1 T? > T | axes:I keepdims:i"},
+    {"QLinearSigmoid", byte_sigmoid, kDomain, "1 T T1 T? T1 T? > T", "Sigmoid"},
+    {"QLinearSoftmax", byte_softmax, kDomain, "1 T T1 T? T1 T? > T | axis:i opset:i", "Softmax"},
+    {"QLinearWhere", byte_select, kDomain, "1 B T T1 T T T1 T T1 T? > T"},
 };
 
 }  // namespace

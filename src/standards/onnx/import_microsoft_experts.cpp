@@ -271,6 +271,9 @@ Result<Quirked> mixture_of_codes(NodeImport& n) {
   enum : size_t { kX, kRouter, kW1, kS1, kB1, kW2, kS2, kB2, kW3, kS3, kB3, kZ1, kZ2, kZ3, kWeights };
   NNEX_TRY(needs(n, {kX, kRouter, kW1, kS1, kW2, kS2}));
   if (n.has(kW3)) NNEX_TRY(needs(n, {kS3}));
+  if (const std::string kind = n.word("quant_type", "int"); kind != "int")
+    return lacks(n, fmt::format("quant_type '{}'", kind));
+  if (n.integer("weights_prepacked", 0) == 1) return lacks(n, "weights in the order of a graphics card");
   const int64_t bits = n.integer("expert_weight_bits", 4);
   if (bits != 4 && bits != 8) return lacks(n, fmt::format("weights of {} bits", bits));
   Experts experts(n, bits);
@@ -290,8 +293,13 @@ Result<Quirked> mixture_of_codes(NodeImport& n) {
 }
 
 constexpr QuirkRow kExpertRows[] = {
-    {"MoE", mixture, kDomain},
-    {"QMoE", mixture_of_codes, kDomain},
+    {"MoE", mixture, kDomain,
+     "1 T T T T? T T? T? T? > T | activation_alpha:f activation_beta:f activation_type:s k:i "
+     "normalize_routing_weights:i swiglu_fusion:i swiglu_limit:f use_sparse_mixer:i"},
+    {"QMoE", mixture_of_codes, kDomain,
+     "1 T T T1 T2 T? T1 T2 T? T1? T2? T? T1? T1? T1? T? > T | activation_alpha:f activation_beta:f activation_type:s "
+     "block_size:i expert_weight_bits:i k:i normalize_routing_weights:i quant_type:s swiglu_fusion:i swiglu_limit:f "
+     "use_sparse_mixer:i weights_prepacked:i"},
 };
 
 }  // namespace

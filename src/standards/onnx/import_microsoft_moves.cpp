@@ -51,9 +51,9 @@ Result<Quirked> unfolded(NodeImport& n) {
 }
 
 constexpr QuirkRow kMoveRows[] = {
-    {"Pad", padded, kDomain},
-    {"UnfoldTensor", unfolded, kDomain},
-    {"Unique", distinct, kDomain},
+    {"Pad", padded, kDomain, "1 T T1 T? > T | mode:s"},
+    {"UnfoldTensor", unfolded, kDomain, "1 T > T | dim:i size:i step:i"},
+    {"Unique", distinct, kDomain, "1 T > T T1? T1?"},
 };
 
 }  // namespace

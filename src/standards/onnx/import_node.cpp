@@ -8,6 +8,7 @@
 
 #include "ops/control.h"
 #include "standards/onnx/import_function.h"
+#include "standards/onnx/import_quirks.h"
 #include "standards/onnx/signatures.h"
 #include "standards/spelling.h"
 
@@ -20,6 +21,20 @@ using wire::Kind;
 /// Models before IR version 2 do not say an attribute's type: it is that of the first field that has a value.
 void unless_given(AttributeType& type, AttributeType of_value) {
   if (type == AttributeType::undefined) type = of_value;
+}
+
+/// The letter of an attribute's kind in signatures; 0: not known.
+char kind_of(const Attribute& a) {
+  if (a.is_graph) return 'g';
+  if (!a.sparse.empty()) return 'p';
+  if (a.type.kind != nnex::Kind::unknown) return 'T';
+  if (std::holds_alternative<int64_t>(a.value)) return 'i';
+  if (std::holds_alternative<double>(a.value)) return 'f';
+  if (std::holds_alternative<std::string>(a.value)) return 's';
+  if (std::holds_alternative<Tensor>(a.value)) return 't';
+  if (std::holds_alternative<Ints>(a.value)) return 'I';
+  if (std::holds_alternative<Reals>(a.value)) return 'F';
+  return std::holds_alternative<Texts>(a.value) ? 'S' : '\0';
 }
 
 }  // namespace
@@ -269,8 +284,22 @@ Status Importer::inputs_of(const std::vector<std::string>& names, const std::str
   return {};
 }
 
+Status Importer::takes(const NodeImport& n) {
+  const Form* const form = taken_form(n.domain, n.op);
+  if (!form) return {};
+  static const Type kUnknown;  // types are the rows' to judge
+  FormUse use;
+  for (const ValueId v : n.in) use.in.push_back(v.valid() ? &kUnknown : nullptr);
+  for (const std::string& name : n.out) use.out.push_back(name.empty() ? nullptr : &kUnknown);
+  while (!use.in.empty() && !use.in.back()) use.in.pop_back();
+  for (const Attribute& a : n.attrs) use.attributes.push_back({a.name, kind_of(a), {}, 0});
+  const auto broken = broken_rules(*form, use);
+  return broken.empty() ? Status() : Status(n.error(sentences(broken)));
+}
+
 Status Importer::make(NodeImport& n) {
   n.drop("consumed_inputs");
+  NNEX_TRY(takes(n));
   while (const Quirk quirk = find_quirk(n.domain, n.op)) {
     const std::string before = n.domain;
     NNEX_ASSIGN(Quirked done, quirk(n));

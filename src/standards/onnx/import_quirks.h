@@ -1,5 +1,5 @@
 #pragma once
-// What an ONNX operator needs beyond its spelling, by theme: rewrites into several rows (operators.md 3.2), and old
+// What an ONNX operator needs beyond its spelling, by theme: rewrites into several rows, and old
 // opsets.
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 
 #include "ops/built.h"
 #include "standards/onnx/import.h"
+#include "standards/onnx/signatures.h"
 
 namespace nnex::onnx_format {
 
@@ -16,8 +17,13 @@ struct QuirkRow {
   std::string_view op;
   Quirk quirk;
   std::string_view domain = "";
+  /// What it takes, as a line of signatures.h without the types that the rows ask for; empty: what the standard's
+  /// signature or the rows say.
+  std::string_view takes = "";
   std::string_view goes_on_as = "";  ///< The operator of the standard domain by which it is read further, if another.
 };
+/// What the import of an operator says that it takes; null: it says nothing.
+const Form* taken_form(std::string_view domain, std::string_view op);
 /// Of an operator called so, whatever its domain; most have none.
 std::string_view goes_on_as(std::string_view op);
 

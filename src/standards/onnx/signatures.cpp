@@ -178,15 +178,6 @@ Form parse_form(std::string_view line, const Form* before) {
   return form;
 }
 
-std::vector<Form> parse_forms(std::string_view text) {
-  std::vector<Form> out;
-  while (!text.empty()) {
-    Form form = parse_form(cut(text, '\n'), out.empty() ? nullptr : &out.back());
-    out.push_back(std::move(form));
-  }
-  return out;
-}
-
 // ---- Rules
 
 std::string_view noun(bool inputs, size_t count) {
@@ -360,6 +351,15 @@ const FormAttribute* Form::find(std::string_view attribute) const {
   for (const FormAttribute& a : attributes)
     if (a.name == attribute) return &a;
   return nullptr;
+}
+
+std::vector<Form> parse_forms(std::string_view text) {
+  std::vector<Form> out;
+  while (!text.empty()) {
+    Form form = parse_form(cut(text, '\n'), out.empty() ? nullptr : &out.back());
+    out.push_back(std::move(form));
+  }
+  return out;
 }
 
 const std::vector<Form>& forms_of(std::string_view domain, std::string_view name) {

@@ -1,6 +1,6 @@
 #pragma once
 // The forms of ONNX's operators: what each takes from which opset on. Every form stands as one line of text
-// (forms_*.cpp):
+// (signatures_*.cpp):
 //
 //     13^ T:num+bf16 i64? T* > T bool~ | axis:i! mode:s=constant,edge
 //
@@ -76,6 +76,8 @@ struct Form {
   const FormAttribute* find(std::string_view attribute) const;
 };
 
+/// The forms of a text, a line each.
+std::vector<Form> parse_forms(std::string_view text);
 /// Oldest first; empty: no such operator.
 const std::vector<Form>& forms_of(std::string_view domain, std::string_view name);
 /// The form that an opset has; null: none.
