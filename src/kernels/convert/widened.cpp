@@ -10,6 +10,7 @@
 #include "kernels/convert/convert.h"
 #include "kernels/convert/widened.h"
 #include "kernels/fused.h"
+#include "ops/quantize.h"
 #include "tensor/convert.h"
 
 namespace nnex::kernels {
@@ -300,6 +301,11 @@ DType half_of(const KernelRequest& r) {
   return DType::none;
 }
 
+/// Whether the row rounds to the type of its inputs on the way, which float32 would not do.
+bool rounds_on_the_way(const KernelRequest& r) {
+  return r.op.attrs.type == &nnex::detail::type_tag<QuantizeAttrs> && !r.attr<QuantizeAttrs>().precision;
+}
+
 constexpr KernelDef kWidened = {"", "widened", nullptr};
 
 }  // namespace
@@ -307,8 +313,8 @@ constexpr KernelDef kWidened = {"", "widened", nullptr};
 Result<Chosen> widened_kernel(const KernelRequest& r) {
   if (!runs_on(DType::f16) && !runs_on(DType::bf16)) return Chosen{};
   const DType half = half_of(r);
-  if (half == DType::none || (r.op.blocks.size() > 0 && !is_chain(r)) || r.in.size() > kMaxPorts ||
-      r.out.size() > kMaxPorts)
+  if (half == DType::none || rounds_on_the_way(r) || (r.op.blocks.size() > 0 && !is_chain(r)) ||
+      r.in.size() > kMaxPorts || r.out.size() > kMaxPorts)
     return Chosen{};
   for (const auto& operands : {r.in, r.out})
     for (const Operand& o : operands)
