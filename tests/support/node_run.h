@@ -7,11 +7,9 @@
 #include <cmath>
 #include <cstring>
 #include <random>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "kernels/kernel.h"
 #include "nnex/model.h"
 #include "op_run.h"
 #include "run/compile.h"
@@ -81,12 +79,6 @@ inline bool near(double got, double wanted, const Bound& b) {
   return std::isfinite(got) && std::fabs(got - wanted) <= b.relative * std::fabs(wanted) + b.absolute;
 }
 
-/// "operator kernel" of every case whose kernel ran.
-inline std::set<std::string>& kernels_seen() {
-  static std::set<std::string> seen;
-  return seen;
-}
-
 /// The case by the model and by the reference: the same faults, outputs within the bound, and `kernel` ran it.
 inline void expect_same(const NodeCase& c, std::string_view kernel, const Bound& bound = {}) {
   std::string what = c.op;
@@ -102,7 +94,6 @@ inline void expect_same(const NodeCase& c, std::string_view kernel, const Bound&
     return;
   }
   EXPECT_EQ(got->kernel, kernel);
-  kernels_seen().insert(c.op + " " + got->kernel);
   for (size_t o = 0; o < wanted->size(); ++o) {
     const Tensor &w = (*wanted)[o], &g = got->out[o];
     ASSERT_EQ(g.dtype(), w.dtype());
@@ -181,16 +172,5 @@ class Dice {
  private:
   std::mt19937 engine_;
 };
-
-/// The last test of a suite: every kernel of these names ran some case of it.
-inline void expect_all_tried(const std::set<std::string_view>& names) {
-  const auto& suite = *testing::UnitTest::GetInstance()->current_test_suite();
-  if (suite.test_to_run_count() != suite.total_test_count()) GTEST_SKIP() << "needs all cases of this file";
-  for (const kernels::KernelDef* def : kernels::all_kernels()) {
-    if (!names.count(def->name)) continue;
-    EXPECT_TRUE(kernels_seen().count(std::string(def->op) + " " + std::string(def->name)))
-        << def->op << " has no case that " << def->name << " ran";
-  }
-}
 
 }  // namespace nnex::test

@@ -516,11 +516,5 @@ TEST(NodeKernels, RunAgain) {
   }
 }
 
-TEST(NodeKernels, EveryOneWasTried) {
-  test::expect_all_tried({"reduce", "arg_reduce_f32", "map_f32", "map2_f32", "map2_whole", "map_whole", "softmax_f32",
-                          "cross_entropy_f32", "compare", "logic", "select", "cast", "quantize_f32", "dequantize_f32",
-                          "dynamic_quantize_f32", "gather", "gather_elements", "one_hot"});
-}
-
 }  // namespace
 }  // namespace nnex

@@ -17,9 +17,13 @@
 #include <set>
 
 #include "base/try.h"
+#include "kernels/kernel.h"
 #include "nnex/elements.h"
+#include "nnex/file.h"
 #include "nnex/model.h"
+#include "plan/plan.h"
 #include "share.h"
+#include "source.h"
 
 namespace nnex::test {
 namespace {
@@ -219,6 +223,24 @@ void count_operators(const Graph& g, const std::vector<NodeId>& nodes, std::set<
   }
 }
 
+/// Kernels of regions that no family makes, with the test that compares them and asks for them by name.
+bool is_tried_elsewhere(std::string_view kernel) {
+  constexpr std::pair<std::string_view, std::string_view> kTests[] = {
+      {"conv_int", "cvm_kernels_test"},  // of values that CVM proves to be narrow
+      {"gemm_int", "cvm_kernels_test"},
+      {"chain_int", "cvm_kernels_test"},
+      {"gemm_codebook", "code_products_test"},
+      {"gemm_halves", "code_products_test"},
+      {"gather_gemm_codes", "gather_matmul_test"},  // of mixtures of experts
+      {"gather_gemm_halves", "gather_matmul_test"}};
+  for (const auto& [name, test] : kTests) {
+    if (name != kernel) continue;
+    const auto source = read_file(fmt::format("{}/tests/unit/{}.cpp", source_dir(), test));
+    return source.ok() && source->find(fmt::format("\"{}\"", kernel)) != std::string::npos;
+  }
+  return false;
+}
+
 TEST(RandomNetworks, EveryWayToRunThemGivesTheSame) {
   const int64_t wanted = from_environment("NNEX_NETWORK_CASES", some_of(1200));
   ASSERT_GT(wanted, 0) << "NNEX_NETWORK_CASES is no number of networks";
@@ -228,6 +250,10 @@ TEST(RandomNetworks, EveryWayToRunThemGivesTheSame) {
   std::map<std::string, int64_t> networks;
   std::set<std::string> operators;
   int64_t nodes = 0, refused = 0, answered = 0, faults = 0;
+  std::set<const kernels::KernelDef*> ran;
+  const plan::PlanWatch watch([&](NodeId, const kernels::KernelRequest&, const kernels::KernelDef* chosen) {
+    if (chosen) ran.insert(chosen);
+  });
   for (uint32_t seed = first; seed - first < wanted && faults < 20; ++seed) {
     const std::string family(random_family(seed).name);
     if (told) std::fprintf(stderr, "network %u (%s)\n", seed, family.c_str());
@@ -250,6 +276,13 @@ TEST(RandomNetworks, EveryWayToRunThemGivesTheSame) {
   if (told) return;  // one seed says nothing of all
   EXPECT_LE(refused * 100, nodes) << "the generator makes many nodes that are refused";
   EXPECT_GE(answered * 100, wanted * 95) << "many networks compute nothing";
+  if (some_of(1200) < 1200) return;
+  for (const kernels::KernelDef* def : kernels::all_kernels()) {
+    if (def->op != "fused" || ran.count(def)) continue;  // those of rows: all_kernels_test
+    EXPECT_TRUE(is_tried_elsewhere(def->name))
+        << def->name
+        << ", a kernel of regions, ran in no network: needed is a recipe of a family that makes such a region";
+  }
 }
 
 }  // namespace
