@@ -84,6 +84,10 @@ expect 0 "mean_reduce" "$nnex" ops --used-by "$model"
 expect 3 "nowhere.onnx" "$nnex" ops --used-by nowhere.onnx
 expect 0 "mean_reduce" "$nnex" ops --met-by "$model"
 expect 0 "Conv" "$nnex" ops --named-by "$model"
+echo '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]> g (float[2] x) => (float[2] y)
+  { y = com.microsoft.QuickGelu<alhpa: float = 0.5>(x) }' >"$scratch/quick.onnxtxt"
+expect 1 "attribute 'alhpa': QuickGelu: it has no attribute 'alhpa'" "$nnex" check "$scratch/quick.onnxtxt"
+expect 3 "QuickGelu: it has no attribute 'alhpa'" "$nnex" run "$scratch/quick.onnxtxt" --random
 echo '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]> g (float[1,1,2,2] x) => (float[1,1,2,2] y)
   <float[1,1,1,1] w = {1}> { y = com.microsoft.FusedConv(x, w) }' >"$scratch/fused.onnxtxt"
 [ "$("$nnex" ops --named-by "$scratch/fused.onnxtxt" | tr '\n' ' ')" = "Conv FusedConv " ] || { echo "  ops --named-by has not by what FusedConv is read"; bad=1; }
@@ -384,7 +388,11 @@ expect 0 "quantize" completed "nnex help qu"
 expect 0 "'*:word:(run check inspect" cat "$scratch/completion.zsh"
 expect 0 "'__fish_seen_subcommand_from help' -f -a 'run check inspect" cat "$scratch/completion.fish"
 expect 0 '\fB\-\-topk\fR' "$nnex" help --man
-for verb in $("$nnex" help nosuch 2>&1 | sed -n 's/.*the verbs are: //p'); do expect 0 ".SS \"nnex $verb" "$nnex" help --man; done
+for verb in $("$nnex" help nosuch 2>&1 | sed -n 's/.*the verbs are: //p'); do
+  expect 0 ".SS \"nnex $verb" "$nnex" help --man
+  expect 0 "nnex $verb" grep -rhoE --include=*.md "nnex $verb\b" "$(dirname "$0")/../README.md" "$(dirname "$0")/../docs"
+  expect 0 "$verb" grep -rhoE --include=*.sh --include=*.py "nnex\"? $verb\b|NNEX, '$verb'|printed\('$verb'" "$(dirname "$0")"
+done
 if command -v man >/dev/null; then
   "$nnex" help --man > "$scratch/nnex.1"
   if [ -n "$(LC_ALL=C.UTF-8 MANROFFSEQ='' man --warnings -l "$scratch/nnex.1" 2>&1 >/dev/null)" ]; then echo "  the manual page has faults"; bad=1; fi
