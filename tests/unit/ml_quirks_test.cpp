@@ -141,6 +141,14 @@ TEST(MlQuirks, Models) {
   EXPECT_EQ(run("ZipMap", ints("classlabels_int64s", {1, 2}), {x}, {0}), "sequence of 2");
 }
 
+/// Defaults would be computed in their place.
+TEST(MlQuirks, AttributesThatTheyDoNotHaveAreRefused) {
+  const Tensor x = f({1, 2}, {1, -3});
+  EXPECT_EQ(run("Normalizer", word("nrom", "L1"), {x}), "Normalizer: it has no attribute 'nrom'");
+  EXPECT_EQ(run("Normalizer", integer("norm", 1), {x}), "Normalizer: attribute 'norm' is an integer; needed a text");
+  EXPECT_EQ(run("Scaler", reals("offset", {1}) + word("__note", "of a tool"), {x}), "f32[1,2] 0 -4");
+}
+
 TEST(MlQuirks, NodesWithoutInputsAreRefused) {
   for (const char* op :
        {"LabelEncoder", "CategoryMapper", "OneHotEncoder", "ArrayFeatureExtractor", "Binarizer", "FeatureVectorizer",

@@ -37,6 +37,27 @@ char kind_of(const Attribute& a) {
   return std::holds_alternative<Texts>(a.value) ? 'S' : '\0';
 }
 
+/// Of an operator whose import makes rows itself: an attribute that none of its forms has is refused. Which opset has
+/// which is the checker's to say.
+Status known_attributes(const NodeImport& n) {
+  const std::vector<Form>& forms = forms_of(n.domain, n.op);
+  for (const Attribute& a : n.attrs) {
+    if (forms.empty() || a.name.rfind("__", 0) == 0) continue;
+    const char kind = kind_of(a);
+    Form alone;
+    for (const Form& form : forms)
+      if (const FormAttribute* declared = form.find(a.name);
+          declared && (alone.attributes.empty() || declared->kind == kind))
+        alone.attributes = {*declared};
+    if (alone.attributes.empty()) return n.error(fmt::format("it has no attribute '{}'", a.name));
+    alone.attributes[0].words = {};  // those of one form; the import knows all
+    FormUse use;
+    use.attributes = {{a.name, kind, {}, 0}};
+    if (const auto broken = broken_rules(alone, use); !broken.empty()) return n.error(sentences(broken));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Attribute> Importer::attribute(std::string_view message) {
@@ -286,7 +307,7 @@ Status Importer::inputs_of(const std::vector<std::string>& names, const std::str
 
 Status Importer::takes(const NodeImport& n) {
   const Form* const form = taken_form(n.domain, n.op);
-  if (!form) return {};
+  if (!form) return n.domain.empty() || !find_quirk(n.domain, n.op) ? Status() : known_attributes(n);
   static const Type kUnknown;  // types are the rows' to judge
   FormUse use;
   for (const ValueId v : n.in) use.in.push_back(v.valid() ? &kUnknown : nullptr);
