@@ -23,6 +23,59 @@ void unless_given(AttributeType& type, AttributeType of_value) {
   if (type == AttributeType::undefined) type = of_value;
 }
 
+/// The fields of an attribute that may be its value.
+struct AttributeFields {
+  AttributeType type = {};
+  int64_t integer = 0;
+  double real = 0;
+  std::string word;
+  Ints ints;
+  Reals reals;
+  Texts words;
+  std::string_view tensor, sparse;
+};
+
+/// The value is the field that the type says.
+Status give_value(Attribute& a, AttributeFields f, const Source& source) {
+  switch (f.type) {
+    case AttributeType::real:
+      a.value = f.real;
+      break;
+    case AttributeType::integer:
+      a.value = f.integer;
+      break;
+    case AttributeType::string:
+      a.value = std::move(f.word);
+      break;
+    case AttributeType::tensor: {
+      NNEX_ASSIGN(NamedTensor t, read_tensor(f.tensor, source));
+      a.value = std::move(t.tensor);
+      break;
+    }
+    case AttributeType::graph:
+      a.is_graph = true;
+      break;
+    case AttributeType::reals:
+      a.value = std::move(f.reals);
+      break;
+    case AttributeType::integers:
+      a.value = std::move(f.ints);
+      break;
+    case AttributeType::strings:
+      a.value = std::move(f.words);
+      break;
+    case AttributeType::sparse_tensor:
+      a.sparse = f.sparse;
+      break;
+    case AttributeType::type:
+      a.value = a.type.text();
+      break;
+    default:
+      break;
+  }
+  return {};
+}
+
 /// The letter of an attribute's kind in signatures; 0: not known.
 char kind_of(const Attribute& a) {
   if (a.is_graph) return 'g';
@@ -63,14 +116,7 @@ Status known_attributes(const NodeImport& n) {
 Result<Attribute> Importer::attribute(std::string_view message) {
   using A = AttributeProto;
   Attribute a;
-  AttributeType type = {};
-  int64_t integer = 0;
-  double real = 0;
-  std::string word;
-  Ints ints;
-  Reals reals;
-  Texts words;
-  std::string_view tensor, sparse;
+  AttributeFields v;
   wire::Reader r(message);
   Field f;
   while (r.next(f)) {
@@ -80,35 +126,35 @@ Result<Attribute> Importer::attribute(std::string_view message) {
         a.name = std::string(f.bytes);
         break;
       case A::f:
-        real = static_cast<double>(f.real());
-        unless_given(type, AttributeType::real);
+        v.real = static_cast<double>(f.real());
+        unless_given(v.type, AttributeType::real);
         break;
       case A::i:
-        integer = f.integer();
-        unless_given(type, AttributeType::integer);
+        v.integer = f.integer();
+        unless_given(v.type, AttributeType::integer);
         break;
       case A::s:
-        word = std::string(f.bytes);
-        unless_given(type, AttributeType::string);
+        v.word = std::string(f.bytes);
+        unless_given(v.type, AttributeType::string);
         break;
       case A::t:
-        tensor = f.bytes;
-        unless_given(type, AttributeType::tensor);
+        v.tensor = f.bytes;
+        unless_given(v.type, AttributeType::tensor);
         break;
       case A::g:
         a.graph = f.bytes;
-        unless_given(type, AttributeType::graph);
+        unless_given(v.type, AttributeType::graph);
         break;
       case A::floats:
         fine = wire::each_number(f, 4, [&](uint64_t b) {
-          reals.push_back(static_cast<double>(__builtin_bit_cast(float, static_cast<uint32_t>(b))));
+          v.reals.push_back(static_cast<double>(__builtin_bit_cast(float, static_cast<uint32_t>(b))));
         });
         break;
       case A::ints:
-        fine = wire::each_number(f, 0, [&](uint64_t b) { ints.push_back(static_cast<int64_t>(b)); });
+        fine = wire::each_number(f, 0, [&](uint64_t b) { v.ints.push_back(static_cast<int64_t>(b)); });
         break;
       case A::strings:
-        words.emplace_back(f.bytes);
+        v.words.emplace_back(f.bytes);
         break;
       case A::graphs:
         a.graphs.push_back(f.bytes);
@@ -118,14 +164,14 @@ Result<Attribute> Importer::attribute(std::string_view message) {
         break;
       }
       case A::type:
-        type = AttributeType(f.integer());
+        v.type = AttributeType(f.integer());
         break;
       case A::ref_attr_name:
         a.reference = std::string(f.bytes);
         break;
       case A::sparse_tensor:
-        sparse = f.bytes;
-        unless_given(type, AttributeType::sparse_tensor);
+        v.sparse = f.bytes;
+        unless_given(v.type, AttributeType::sparse_tensor);
         break;
       default:
         break;
@@ -134,45 +180,10 @@ Result<Attribute> Importer::attribute(std::string_view message) {
   }
   if (!r.ok()) return broken("attribute '" + a.name + "'", r.fault());
   if (a.name.empty()) return Error(Code::invalid_model, "an attribute has no name");
-  if (!reals.empty()) unless_given(type, AttributeType::reals);
-  if (!ints.empty()) unless_given(type, AttributeType::integers);
-  if (!words.empty()) unless_given(type, AttributeType::strings);
-  switch (type) {
-    case AttributeType::real:
-      a.value = real;
-      break;
-    case AttributeType::integer:
-      a.value = integer;
-      break;
-    case AttributeType::string:
-      a.value = std::move(word);
-      break;
-    case AttributeType::tensor: {
-      NNEX_ASSIGN(NamedTensor t, read_tensor(tensor, source_));
-      a.value = std::move(t.tensor);
-      break;
-    }
-    case AttributeType::graph:
-      a.is_graph = true;
-      break;
-    case AttributeType::reals:
-      a.value = std::move(reals);
-      break;
-    case AttributeType::integers:
-      a.value = std::move(ints);
-      break;
-    case AttributeType::strings:
-      a.value = std::move(words);
-      break;
-    case AttributeType::sparse_tensor:
-      a.sparse = sparse;
-      break;
-    case AttributeType::type:
-      a.value = a.type.text();
-      break;
-    default:
-      break;
-  }
+  if (!v.reals.empty()) unless_given(v.type, AttributeType::reals);
+  if (!v.ints.empty()) unless_given(v.type, AttributeType::integers);
+  if (!v.words.empty()) unless_given(v.type, AttributeType::strings);
+  NNEX_TRY(give_value(a, std::move(v), source_));
   return a;
 }
 
