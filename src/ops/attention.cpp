@@ -52,6 +52,15 @@ MaskStrides mask_strides(const Shape& mask) {
   return m;
 }
 
+Status check_lengths(Call& c, const AttentionSizes& s) {
+  if (!c.has(attention_port::lengths)) return {};
+  const auto lengths = c.in<int64_t>(attention_port::lengths);
+  for (size_t b = 0; b < lengths.size(); ++b)
+    if (lengths[b] < 0 || lengths[b] > s.total())
+      return c.fault("found {} valid keys in row {}; there are {}", lengths[b], b, s.total());
+  return {};
+}
+
 int64_t valid_keys(const AttentionSizes& s, std::optional<int64_t> length) {
   return length ? std::clamp<int64_t>(*length, 0, s.total()) : s.total();
 }
@@ -316,6 +325,7 @@ class Attend {
   Attend(Call& c, const AttentionSizes& s) : c_(c), a_(c.attr<AttentionAttrs>()), s_(s) {}
 
   Status run() {
+    NNEX_TRY(check_lengths(c_, s_));
     NNEX_ASSIGN(Tensor k, joined(c_, s_, port::k, port::past_key, s_.depth, port::key));
     NNEX_ASSIGN(Tensor v, joined(c_, s_, port::v, port::past_value, s_.value_depth, port::value));
     NNEX_ASSIGN(q_, convert(c_.in(port::q), kWide));

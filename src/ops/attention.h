@@ -3,10 +3,13 @@
 #include <array>
 #include <optional>
 
+#include "nnex/result.h"
 #include "nnex/shape.h"
 #include "ops/attrs.h"
 
 namespace nnex {
+
+class Call;
 
 /// Where on their way to probabilities the scores are given out.
 enum class ScoresAt : uint8_t {
@@ -78,6 +81,9 @@ struct MaskStrides {
   int64_t batch = 0, head = 0, query = 0, keys = 0;
 };
 MaskStrides mask_strides(const Shape& mask);
+
+/// Whether each row of a batch has as many keys as its length says. Error: fault.
+Status check_lengths(Call& c, const AttentionSizes& s);
 
 /// How many keys count; `length`: of this batch, or nothing. The others contribute nothing whatever they hold.
 int64_t valid_keys(const AttentionSizes& s, std::optional<int64_t> length);

@@ -221,6 +221,43 @@ TEST(OnnxMicrosoft, CachesOfUnequalLength) {
     EXPECT_EQ(real_at(out[1], i), key);
 }
 
+/// Lengths that cannot be are refused: less than no keys, more than there are, more in all than the past and the new.
+TEST(OnnxMicrosoft, CachesOfImpossibleLength) {
+  const std::string attention =
+      "y, key, value = com.microsoft.GroupQueryAttention<num_heads: int = 1, kv_num_heads: int = 1>";
+  const std::string outputs = "float[2,1,1] y, float[2,1,N,1] key, float[2,1,N,1] value";
+  const std::string cached = text(
+      "float[2,1,1] q, float[2,1,1] k, float[2,1,1] v, float[2,1,2,1] pk, float[2,1,2,1] pv, int32[2] n, int32 total",
+      outputs, "", attention + "(q, k, v, pk, pv, n, total)");
+  const std::string first = text("float[2,1,1] q, float[2,1,1] k, float[2,1,1] v, int32[2] n, int32 total", outputs, "",
+                                 attention + "(q, k, v, , , n, total)");
+  const struct {
+    int32_t a, b, total;
+    const char* found;
+  } rows[] = {{-5, 2, 3, "found -5 valid keys in row 0"},
+              {1, INT32_MIN, 3, "found -2147483648 valid keys in row 1"},
+              {1, 99, 3, "do not fit into 3 of row 1"},
+              {1, 2, 99, "found 99 valid keys"},
+              {1, 2, -3, "found 3 valid keys in row 1; there are 2"},
+              {1, 2, 0, "found 3 valid keys in row 1; there are 2"}};
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.found);
+    const Tensor x = f({2, 1, 1}, {1, 2}), past = f({2, 1, 2, 1}, {1, 2, 3, 4});
+    std::string error;
+    run(cached, {x, x, x, past, past, i32({2}, {row.a, row.b}), i32({}, {row.total})}, &error);
+    EXPECT_NE(error.find(row.found), std::string::npos) << error;
+  }
+  const auto prompt = [&](int32_t a, int32_t b) {
+    const Tensor x = f({2, 1, 1}, {1, 2});
+    std::string error;
+    run(first, {x, x, x, i32({2}, {a, b}), i32({}, {1})}, &error);
+    return error;
+  };
+  EXPECT_EQ(prompt(0, 0), "");
+  EXPECT_NE(prompt(-1, 0), "");
+  EXPECT_NE(prompt(0, 3), "");
+}
+
 /// One query in two heads, keys of three positions; the formula computed apart.
 TEST(OnnxMicrosoft, SinksOfHeads) {
   const auto attention = [](std::string_view attribute, std::string_view held, std::string_view sink) {

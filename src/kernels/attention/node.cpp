@@ -22,6 +22,7 @@ class AttentionNode : public Kernel {
   int64_t workspace() const override { return lines(key_bytes_) + lines(value_bytes_) + attention_.workspace(); }
 
   Status run(Call& c) const override {
+    NNEX_TRY(check_lengths(c, sizes_));
     Attention::Data d;
     d.q = c.in<float>(port::q).data();
     d.q_at = head_strides(sizes_.side_by_side, sizes_.q_heads, sizes_.queries, sizes_.depth);

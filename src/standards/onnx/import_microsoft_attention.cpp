@@ -291,8 +291,9 @@ Result<Quirked> group_query_attention(NodeImport& n) {
     q = columns(n, q, 0, heads * depth);
   }
   const ValueId queries = extent(n, q, 1);
-  const ValueId lengths = n.b("max", {n.b("add", {cast_to(n, n.in[kLengths], DType::i64), n.b.integer(1)}), queries});
-  const ValueId start = n.b("sub", {reshaped(n, lengths, {-1}), queries});
+  const ValueId last = cast_to(n, n.in[kLengths], DType::i64);
+  const ValueId counted = n.b("max", {n.b("add", {last, n.b.integer(1)}), queries});
+  const ValueId start = n.b("sub", {reshaped(n, counted, {-1}), queries});
   if (n.integer("do_rotary", 0)) {
     NNEX_TRY(needs(n, {kCos, kSin}));
     RotaryAttrs a;
@@ -306,8 +307,8 @@ Result<Quirked> group_query_attention(NodeImport& n) {
     k = rotated(n, k, position, kCos, kSin, a);
   }
   q = by_heads(n, q, heads), k = by_heads(n, k, kv_heads), v = by_heads(n, v, kv_heads);
+  const ValueId total = reshaped(n, cast_to(n, n.in[kTotal], DType::i64), {1});
   if (n.has(kPastKey)) {
-    const ValueId total = reshaped(n, cast_to(n, n.in[kTotal], DType::i64), {1});
     k = grown(n, n.in[kPastKey], k, start, total);
     v = grown(n, n.in[kPastValue], v, start, total);
   }
@@ -317,6 +318,9 @@ Result<Quirked> group_query_attention(NodeImport& n) {
   const int64_t window = n.integer("local_window_size", -1);
   if (window > 0) a.left_window = window - 1;
   const ValueId mask = n.has(kBias) ? n.in[kBias] : ValueId{};
+  // What cannot be stays as it is, for the attention to refuse: a negative length, more keys in all than there are.
+  ValueId lengths = n.b("select", {n.b("lt", {last, n.b.integer(0)}), last, counted});
+  lengths = n.b("select", {n.b("gt", {total, extent(n, k, 2)}), total, lengths});
   std::vector<ValueId> in = {q, k, v, mask, ValueId{}, ValueId{}, lengths};
   if (n.has(kSink)) in.push_back(n.in[kSink]);
   if (smooth) in.push_back(n.b("expand", {n.b.number(real_type(n, kQ), 0), n.b.ints({heads})}));
