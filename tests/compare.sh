@@ -163,6 +163,34 @@ expect 0 "input   pixels  f32[batch,4,2]" "$nnex" inspect "$scratch/batch.onnx"
 expect 0 "output  y  f32[batch,8]" "$nnex" inspect "$scratch/batch.onnx"
 expect 2 "no tensor 'M'" "$nnex" rename "$scratch/open.onnx" M=batch -o "$scratch/no.onnx"
 [ -e "$scratch/no.onnx" ] && { echo "  a refused edit left a file"; bad=1; }
+# Names of extents that inference cannot find stay, and axes that share one follow.
+names=$scratch/names.onnxtxt
+cat > "$names" <<'TXT'
+<ir_version: 8, opset_import: ["" : 18]>
+g (int64[batch,seq] ids, int64[batch,total] mask, int64 limit) => (float[batch,kept,2] z, int64[batch,total] n)
+<float[4,2] w = {1, 2, 3, 4, 5, 6, 7, 8}, int64[1] zero = {0}, int64[1] one = {1}> {
+  e = Gather (w, ids) end = Reshape (limit, one) z = Slice (e, zero, end, one) n = Neg (mask)
+}
+TXT
+expect 0 "one run of 3" "$nnex" set-batch "$names" --batch 3 -o "$scratch/names3.onnx"
+expect 0 "output  z  f32[3,kept,2]" "$nnex" inspect "$scratch/names3.onnx"
+expect 0 "output  n  i64[3,total]" "$nnex" inspect "$scratch/names3.onnx"
+expect 0 "one run of 3" "$nnex" set-batch "$names" --batch N -o "$scratch/namesN.onnx"
+expect 0 "output  z  f32[N,kept,2]" "$nnex" inspect "$scratch/namesN.onnx"
+expect 0 "" "$nnex" set-shape "$names" ids=[1,5] -o "$scratch/names1.onnx"
+expect 0 "input   mask  i64[1,total]" "$nnex" inspect "$scratch/names1.onnx"
+expect 0 "output  z  f32[1,kept,2]" "$nnex" inspect "$scratch/names1.onnx"
+sed 's/kept/seq/' "$names" > "$scratch/claims.onnxtxt"  # what the file says of an output counts where nothing else is known
+expect 0 "" "$nnex" set-shape "$scratch/claims.onnxtxt" ids=[1,5] -o "$scratch/claims.onnx"
+expect 0 "output  z  f32[1,5,2]" "$nnex" inspect "$scratch/claims.onnx"
+expect 0 "" "$nnex" set-shape "$names" ids=[total,seq] -o "$scratch/square.onnx"
+expect 0 "input   mask  i64[total,total]" "$nnex" inspect "$scratch/square.onnx"
+expect 2 "'mask.0' is the symbol 'batch', which is 1 at 'ids.0'; found 2" "$nnex" set-shape "$names" ids=[1,1] mask=[2,7] -o "$scratch/no.onnx"
+expect 2 "'mask.0' is the symbol 'batch', which is N at 'ids.0'; found 2" "$nnex" set-shape "$names" ids=[N,1] mask=[2,7] -o "$scratch/no.onnx"
+expect 0 "n: i64[2,1]" "$nnex" run "$names" --random --set-shape ids=[2,5]
+expect 0 "n: i64[2,1]" "$nnex" run "$names" --random --set-shape ids=[2,5] --set batch=2
+expect 2 "'ids.0' is the symbol 'batch', which is 1; found 2" "$nnex" run "$names" --random --set-shape ids=[2,5] --set batch=1
+[ -e "$scratch/no.onnx" ] && { echo "  a refused edit left a file"; bad=1; }
 # Fewer nodes, the same answers; what differs between two as they stand.
 expect 0 "same outputs" "$nnex" simplify "$model" -o "$scratch/simple.onnx"
 # Each place is proven, those in the blocks of an If too: a copy of an outer value, an activation spelled out, one of the branch not taken.

@@ -152,7 +152,7 @@ Result<Model> Model::compile(Graph graph, const LoadOptions& options) {
   return guarded([&]() -> Result<Model> {
     NNEX_TRY(check_environment());
     NNEX_ASSIGN(const LoadOptions all, compiling(graph.impl(), options));
-    NNEX_TRY(set_input_shapes(graph.impl().graph, all.shapes));
+    NNEX_TRY(set_input_shapes(graph.impl().graph, all.shapes, all.symbols));
     return nnex::compile(std::move(graph.impl().graph), all);
   });
 }

@@ -108,7 +108,7 @@ Result<ir::Graph> read_onnx(const Recognised& model, const Reading& reading,
   onnx_format::Importer importer(graph, source, {});
   NNEX_TRY(importer.model(file.bytes));
   if (file_read) *file_read = std::make_shared<const OnnxFile>(OnnxFile{file.bytes, source});
-  NNEX_TRY(set_input_shapes(graph, reading.options.shapes));
+  NNEX_TRY(set_input_shapes(graph, reading.options.shapes, reading.options.symbols));
   return graph;
 }
 
@@ -258,7 +258,7 @@ Result<CheckedOnnx> check_onnx(const Recognised& model, const LoadOptions& optio
     return out;
   }
   out.graph = onnx_format::read_checked(file->bytes, onnx_source(*file, model, reading), out.broken, out.findings);
-  if (out.graph) NNEX_TRY(set_input_shapes(*out.graph, options.shapes));
+  if (out.graph) NNEX_TRY(set_input_shapes(*out.graph, options.shapes, options.symbols));
   return out;
 }
 

@@ -149,14 +149,18 @@ Result<Shapes> shapes_of_batch(const ir::Graph& g) {
   return shapes;
 }
 
-/// The shapes that inputs with axes have where their batch is open under this name.
-SymbolicShapes open_batch_shapes(const ir::Graph& g, const std::string& symbol) {
-  SymbolicShapes wanted;
+/// The first extent of every input with axes.
+template <class Extent>
+std::map<std::string, std::vector<Extent>> first_extents(const ir::Graph& g, const Extent& extent) {
+  std::map<std::string, std::vector<Extent>> wanted;
   for (size_t i = 0; i + g.states.size() < g.inputs().size(); ++i) {
     const ValueDef& input = g[g.inputs()[i]];
-    if (!input.type.dims->empty()) wanted[input.name] = {{0, symbol}};
+    if (input.type.dims && !input.type.dims->empty()) wanted[input.name] = {extent};
   }
   return wanted;
+}
+SymbolicShapes open_batch_shapes(const ir::Graph& g, const std::string& symbol) {
+  return first_extents(g, NewExtent{0, symbol});
 }
 
 /// Runs on random numbers would miss elements that meet only where numbers are large, say. What nothing tells of they
@@ -179,12 +183,17 @@ Status check_apart(const ir::Graph& g) {
 
 Result<BatchReport> batched(ir::Graph& g, int64_t batch, const RunOptions& run) {
   if (batch < 1) return failure(Code::invalid_argument, "found a batch of {}; needed at least 1", batch);
-  NNEX_ASSIGN(const Shapes was, shapes_of_batch(g));
+  NNEX_TRY(shapes_of_batch(g));
   NNEX_TRY(check_apart(g));
   BatchReport report;
+  forget_extents(g);
   ir::Graph one = g;
+  NNEX_TRY(give_symbols(one, first_extents(g, Dim(1))));
+  NNEX_TRY(give_symbols(g, first_extents(g, Dim(batch))));
+  NNEX_ASSIGN(const Shapes was, shapes_of_batch(one));
+  NNEX_ASSIGN(const Shapes now, input_shapes(g));
   NNEX_TRY(follow_shapes(one, was, with_batch(was, 1)));
-  NNEX_ASSIGN(report.rewritten, follow_shapes(g, was, with_batch(was, batch)));
+  NNEX_ASSIGN(report.rewritten, follow_shapes(g, was, with_batch(now, batch)));
   NNEX_TRY(BatchProof(one, g, batch, run).run(report));
   return report;
 }

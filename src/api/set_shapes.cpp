@@ -68,6 +68,12 @@ struct Followed {
 /// Numbers that stand for extents that nobody gives, meanwhile.
 constexpr int64_t kUnknowns[] = {20011, 20021, 20023, 20029, 20047, 20051, 20063, 20071};
 
+/// What nodes make has again the types that it had before some were inferred.
+void restore_types(ir::Graph& g, const ir::Graph& before) {
+  for (uint32_t n = 0; n < before.value_count(); ++n)
+    if (const ValueId v{n}; before[v].producer.valid() && g[v].producer.valid()) g.set_type(v, before[v].type);
+}
+
 /// Inputs whose extent is a formula, and is to be no number, get the formula again.
 void leave_open(ir::Graph& g, const ir::Graph& before, const Shapes& was, const Shapes& now) {
   for (ValueId v : g.inputs()) {
@@ -80,7 +86,7 @@ void leave_open(ir::Graph& g, const ir::Graph& before, const Shapes& was, const 
     }
     g.set_type(v, std::move(t));
   }
-  forget_extents(g);
+  restore_types(g, before);
 }
 
 /// Extents reach into the bodies of functions: calls become what they call.
@@ -94,14 +100,15 @@ Status inline_calls(ir::Graph& g) {
 Result<std::vector<Followed>> reshapes_following(ir::Graph& g, const Shapes& was, const Shapes& now) {
   const ir::Graph declared = g;
   ir::Graph before = g;
-  NNEX_TRY(set_input_shapes(before, was));
+  forget_extents(before);
+  put_input_shapes(before, was);
   Faults unknown;  // the numbers that stand for others may not fit
   infer_types(before, unknown);
   std::vector<ExtentChange> changes;
   for (const auto& [name, extents] : now)
     for (size_t i = 0; i < extents.size(); ++i)
       if (const int64_t old = was.at(name)[i]; old != extents[i]) changes.push_back({old, extents[i]});
-  NNEX_TRY(set_input_shapes(g, now));
+  put_input_shapes(g, now);
   std::vector<Followed> out;
   for (NodeId id : g.order()) {
     if (g[id].op->name != "reshape" || g[id].in.size() < 2) continue;
@@ -142,12 +149,22 @@ ValueId input_named(const ir::Graph& g, const std::string& name) {
   return it == all.end() ? ValueId{} : *it;
 }
 
+/// The extents that are wanted. `number`: in place of every one.
+std::map<std::string, Dims> dims_of(const SymbolicShapes& wanted, std::optional<int64_t> number = std::nullopt) {
+  std::map<std::string, Dims> out;
+  for (const auto& [name, extents] : wanted)
+    for (const NewExtent& e : extents)
+      out[name].push_back(!e.symbol.empty() ? Dim::symbol(e.symbol) : Dim(number.value_or(e.number)));
+  return out;
+}
+
 class Opening {
  public:
   explicit Opening(ir::Graph& g) : g_(g) {}
 
   Result<std::vector<BakedShape>> run(const SymbolicShapes& wanted) {
     NNEX_TRY(read(wanted));
+    const ir::Graph declared = g_;
     auto followed = reshapes_following(g_, was_, now_);
     if (!followed.ok() && stand_ins_.empty()) return std::move(followed).error();
     if (!followed.ok()) return std::move(followed).error().during("trying " + stand_ins_text());
@@ -157,6 +174,7 @@ class Opening {
       out.push_back({g_.place_of(f.node), f.from, f.to});
     }
     name_axes();
+    restore_types(g_, declared);
     if (Status s = infer_or_fault(g_); !s.ok())
       return std::move(s).error().during(fmt::format("leaving {} open", symbols()));
     NNEX_TRY(try_numbers());
@@ -165,44 +183,49 @@ class Opening {
 
  private:
   Status read(const SymbolicShapes& wanted) {
+    forget_extents(g_);
+    ir::Graph one = g_;  // a constant has 1 of what was open
+    NNEX_TRY(give_symbols(g_, dims_of(wanted)));
+    NNEX_TRY(give_symbols(one, dims_of(wanted, 1)));
+    NNEX_ASSIGN(was_, input_shapes(one));
+    NNEX_ASSIGN(now_, input_shapes(g_));
     Shapes numbers;  // names and ranks are checked by them
-    NNEX_ASSIGN(was_, input_shapes(g_));
-    now_ = was_;
     for (const auto& [name, extents] : wanted) {
-      std::vector<int64_t>& now = now_[name];
-      now.resize(std::max(now.size(), extents.size()));
-      for (size_t i = 0; i < extents.size(); ++i) {
-        now[i] = extents[i].number;
-        if (extents[i].symbol.empty()) {
-          count_as_one(was_[name], i);
-          continue;
-        }
-        NNEX_ASSIGN(now[i], stand_in(extents[i].symbol));
-      }
-      numbers[name] = now;
+      numbers[name] = now_[name];
+      numbers[name].resize(std::max(numbers[name].size(), extents.size()));
     }
-    ir::Graph checked = g_;
-    NNEX_TRY(set_input_shapes(checked, numbers));
+    NNEX_TRY(check_input_shapes(g_, numbers));
     for (const auto& [name, extents] : wanted) {
       const ValueId input = input_named(g_, name);
-      for (size_t i = 0; i < extents.size(); ++i) {
-        if (extents[i].symbol.empty()) continue;
-        const auto number = (*g_[input].type.dims)[i].number();
-        axes_.push_back({input, i, extents[i].symbol, number});
-        if (!number) was_[name][i] = now_[name][i];  // it is open as it stands: no constant has it
-      }
+      for (size_t i = 0; i < extents.size(); ++i) NNEX_TRY(read(input, i, extents[i]));
     }
     return {};
   }
 
-  /// An extent that was open and gets a number.
-  static void count_as_one(std::vector<int64_t>& was, size_t axis) {
-    if (axis < was.size() && !is_given(was[axis])) was[axis] = 1;
+  Status read(ValueId input, size_t axis, const NewExtent& wanted) {
+    const Dim& known = (*g_[input].type.dims)[axis];
+    int64_t &was = was_[g_[input].name][axis], &now = now_[g_[input].name][axis];
+    if (wanted.symbol.empty()) {
+      if (!is_given(was)) was = 1;
+      now = wanted.number;
+      return {};
+    }
+    if (known.text() == wanted.symbol) return {};
+    NNEX_ASSIGN(now, stand_in(wanted.symbol));
+    axes_.push_back({input, axis, wanted.symbol, known.number()});
+    if (!known.is_number()) was = now;  // it is open as it stands: no constant has it
+    return {};
   }
 
+  /// A symbol that an input has already is as long there.
   Result<int64_t> stand_in(const std::string& symbol) {
     const auto it = stand_ins_.find(symbol);
     if (it != stand_ins_.end()) return it->second;
+    for (const auto& [name, extents] : now_) {
+      const Dims& dims = *g_[input_named(g_, name)].type.dims;
+      for (size_t i = 0; i < dims.size(); ++i)
+        if (dims[i].text() == symbol) return stand_ins_[symbol] = extents[i];
+    }
     if (stand_ins_.size() == std::size(kStandIns))
       return failure(Code::limit, "found more than {} symbols", std::size(kStandIns));
     return stand_ins_[symbol] = kStandIns[stand_ins_.size()];
@@ -237,7 +260,6 @@ class Opening {
       (*t.dims)[a.axis] = Dim::symbol(a.symbol);
       g_.set_type(a.input, std::move(t));
     }
-    forget_extents(g_);
   }
 
   /// Inference leaves some things to the run: numbers are tried in the symbols' place.
@@ -313,35 +335,26 @@ Result<std::vector<BakedShape>> follow_symbols(ir::Graph& g, const SymbolicShape
 std::array<int64_t, 5> other_extents(int64_t n) { return {n + 1, 2 * n, n + 16, n + 32, 5 * n + 3}; }
 
 Result<std::vector<BakedShape>> set_shapes(Graph& graph, const Shapes& shapes) {
-  return guarded([&]() -> Result<std::vector<BakedShape>> {
-    ir::Graph work = graph.impl().graph;
-    ir::Graph checked = work;  // names and ranks
-    NNEX_TRY(set_input_shapes(checked, shapes));
-    NNEX_ASSIGN(Shapes was, input_shapes(work));
-    Shapes now = was;
-    for (const auto& [name, extents] : shapes) {
-      now[name] = extents;
-      for (int64_t& e : was[name])
-        if (!is_given(e)) e = 1;
-    }
-    NNEX_ASSIGN(auto rewritten, follow_shapes(work, was, now));
-    graph.impl().graph = std::move(work);
-    return rewritten;
-  });
+  SymbolicShapes numbers;
+  for (const auto& [name, extents] : shapes) {
+    numbers[name];  // one without axes
+    for (const int64_t e : extents) numbers[name].push_back({e, {}});
+  }
+  return open_shapes(graph, numbers);
 }
 
 Result<std::vector<BakedShape>> open_shapes(Graph& graph, const SymbolicShapes& shapes) {
   return guarded([&]() -> Result<std::vector<BakedShape>> {
     Shapes numbers;
     for (const auto& [name, extents] : shapes) {
+      numbers[name];  // one without axes
       for (const NewExtent& e : extents) {
         if (e.symbol.empty() && e.number < 0)
           return failure(Code::invalid_argument, "input '{}' cannot have an extent of {}", name, e.number);
         numbers[name].push_back(e.number);
       }
     }
-    ir::Graph checked = graph.impl().graph;  // names and ranks
-    NNEX_TRY(set_input_shapes(checked, numbers));
+    NNEX_TRY(check_input_shapes(graph.impl().graph, numbers));
     ir::Graph work = graph.impl().graph;
     NNEX_ASSIGN(auto rewritten, follow_symbols(work, shapes));
     graph.impl().graph = std::move(work);

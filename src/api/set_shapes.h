@@ -20,8 +20,8 @@ Result<Shapes> input_shapes(const ir::Graph& g);
 /// Whether an extent of input_shapes() is none of those numbers.
 bool is_given(int64_t extent);
 
-/// Gives the inputs the shapes `now`, where they had `was` when constants were made, and lets reshapes follow. What is
-/// open and has one number in both stays open. Errors: those of inference.
+/// Of a graph whose extents are forgotten: gives the inputs the shapes `now`, where they had `was` when constants were
+/// made, and lets reshapes follow. What is open and has one number in both stays open. Errors: those of inference.
 Result<std::vector<BakedShape>> follow_shapes(ir::Graph& g, const Shapes& was, const Shapes& now);
 
 /// The same with symbols. Axes past those that are given stay as they are.

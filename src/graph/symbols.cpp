@@ -6,6 +6,7 @@
 
 #include "base/failure.h"
 #include "base/joined.h"
+#include "base/try.h"
 
 namespace nnex {
 namespace {
@@ -74,12 +75,12 @@ Status fix_symbols(ir::Graph& graph, const std::map<std::string, int64_t>& symbo
 
 namespace {
 
-Status set_shape(ir::Graph& graph, const std::string& name, const std::vector<int64_t>& extents) {
+Status check_shape(const ir::Graph& graph, const std::string& name, const std::vector<int64_t>& extents) {
   std::string known;
   for (ValueId v : graph.inputs()) {
     known += (known.empty() ? "'" : ", '") + graph[v].name + "'";
     if (graph[v].name != name) continue;
-    Type type = graph[v].type;
+    const Type& type = graph[v].type;
     if (!type.is_tensor())
       return failure(Code::invalid_argument, "input '{}' is {}; only tensors have a shape", name, type.text());
     if (type.dims && type.dims->size() != extents.size())
@@ -89,29 +90,120 @@ Status set_shape(ir::Graph& graph, const std::string& name, const std::vector<in
       if (extent < 0)
         return failure(Code::invalid_argument, "input '{}' cannot have an extent of {}; needed 0 or more", name,
                        extent);
-    type.dims = Dims(extents.begin(), extents.end());
-    graph.set_type(v, std::move(type));
     return {};
   }
   return failure(Code::invalid_argument, "no input '{}' to give a shape; there are: {}", name,
                  known.empty() ? "none" : known);
 }
 
+/// What a symbol of the inputs becomes, and what asked for it: "'x.0'".
+struct Given {
+  std::string symbol, place;
+  Dim extent;
+};
+
+const Given* find(const std::vector<Given>& all, const std::string& symbol) {
+  const auto it = std::find_if(all.begin(), all.end(), [&](const Given& g) { return g.symbol == symbol; });
+  return it == all.end() ? nullptr : &*it;
+}
+
+/// The formula with another symbol in it; where that does not come out, one that nobody knows, which is inferred again.
+Dim renamed(const Dim& d, const std::string& symbol, const Dim& to) {
+  if (d.text() == symbol) return to;
+  const Dim none = d.with({{symbol, 0}}), once = d.with({{symbol, 1}}) - none;
+  return d.with({{symbol, 2}}) == none + once + once ? none + once * to : Dim::unknown("rename");
+}
+
+Dim given(Dim d, const std::vector<Given>& all) {
+  std::vector<std::pair<std::string, int64_t>> numbers;
+  std::vector<std::pair<std::string, Dim>> names;  // two steps, as symbols may be swapped
+  for (const std::string& symbol : d.symbols()) {
+    const Given* g = find(all, symbol);
+    if (!g) continue;
+    if (g->extent.is_number())
+      numbers.emplace_back(symbol, g->extent.value());
+    else
+      names.emplace_back(fmt::format(" {}", names.size()), g->extent);
+    if (!g->extent.is_number()) d = renamed(d, symbol, Dim::symbol(names.back().first));
+  }
+  d = d.with(numbers);
+  for (const auto& [step, to] : names) d = renamed(d, step, to);
+  return d;
+}
+
+/// What is asked of the symbols. Error: invalid_argument (two extents for one).
+Result<std::vector<Given>> symbols_given(const ir::Graph& graph, const std::map<std::string, Dims>& shapes,
+                                         const std::map<std::string, int64_t>& known) {
+  std::vector<Given> all;
+  const auto refused = [](const std::string& place, const Given& g, const Dim& found) {
+    return failure(Code::invalid_argument, "'{}' is the symbol '{}', which is {}{}; found {}", place, g.symbol,
+                   g.extent.text(), g.place.empty() ? "" : fmt::format(" at '{}'", g.place), found.text());
+  };
+  for (const auto& [name, extent] : known) all.push_back({name, {}, Dim(extent)});
+  for (ValueId v : graph.inputs()) {
+    const auto shape = shapes.find(graph[v].name);
+    const auto& dims = graph[v].type.dims;
+    if (shape == shapes.end() || !dims) continue;
+    for (size_t i = 0; i < std::min(dims->size(), shape->second.size()); ++i) {
+      const std::string place = fmt::format("{}.{}", graph[v].name, i), symbol = symbol_at(graph, place);
+      if (symbol.empty()) continue;
+      const Given* before = find(all, symbol);
+      if (before && !(before->extent == shape->second[i])) return refused(place, *before, shape->second[i]);
+      if (!before) all.push_back({symbol, place, shape->second[i]});
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
-Status set_input_shapes(ir::Graph& graph, const std::map<std::string, std::vector<int64_t>>& shapes) {
+Status check_input_shapes(const ir::Graph& graph, const std::map<std::string, std::vector<int64_t>>& shapes) {
+  for (const auto& [name, extents] : shapes) NNEX_TRY(check_shape(graph, name, extents));
+  return {};
+}
+
+Status give_symbols(ir::Graph& graph, const std::map<std::string, Dims>& shapes,
+                    const std::map<std::string, int64_t>& known) {
+  NNEX_ASSIGN(std::vector<Given> all, symbols_given(graph, shapes, known));
+  std::erase_if(all, [](const Given& g) { return g.place.empty(); });  // whose turn comes
+  for (uint32_t n = 0; n < graph.value_count() && !all.empty(); ++n) {
+    Type t = graph[ValueId{n}].type;
+    if (!t.dims) continue;
+    for (Dim& d : *t.dims) d = given(std::move(d), all);
+    graph.set_type(ValueId{n}, std::move(t));
+  }
+  return {};
+}
+
+void put_input_shapes(ir::Graph& graph, const std::map<std::string, std::vector<int64_t>>& shapes) {
+  for (ValueId v : graph.inputs()) {
+    const auto shape = shapes.find(graph[v].name);
+    if (shape == shapes.end()) continue;
+    Type type = graph[v].type;
+    type.dims = Dims(shape->second.begin(), shape->second.end());
+    graph.set_type(v, std::move(type));
+  }
+}
+
+Status set_input_shapes(ir::Graph& graph, const std::map<std::string, std::vector<int64_t>>& shapes,
+                        const std::map<std::string, int64_t>& symbols) {
   if (shapes.empty()) return {};
-  for (const auto& [name, extents] : shapes) NNEX_TRY(set_shape(graph, name, extents));
+  NNEX_TRY(check_input_shapes(graph, shapes));
   forget_extents(graph);
+  std::map<std::string, Dims> wanted;
+  for (const auto& [name, extents] : shapes) wanted[name] = Dims(extents.begin(), extents.end());
+  NNEX_TRY(give_symbols(graph, wanted, symbols));
+  put_input_shapes(graph, shapes);
   return {};
 }
 
 void forget_extents(ir::Graph& graph) {
   for (uint32_t n = 0; n < graph.value_count(); ++n) {
     const ValueId v{n};
-    if (!graph[v].producer.valid() || !graph[v].type.is_tensor()) continue;
+    if (!graph[v].producer.valid() || !graph[v].type.is_tensor() || !graph[v].type.dims) continue;
     Type type = graph[v].type;
-    type.dims.reset();
+    for (Dim& d : *type.dims)
+      if (d.is_number()) d = Dim::unknown("extent");
     graph.set_type(v, std::move(type));
   }
 }

@@ -18,11 +18,25 @@ std::vector<std::string> open_symbols(const ir::Graph& graph);
 /// Errors: invalid_argument (no such symbol: names those there are; a number below 0).
 Status fix_symbols(ir::Graph& graph, const std::map<std::string, int64_t>& symbols);
 
-/// Inputs get these extents, by name; what was declared of other values is forgotten, for inference to find.
-/// Errors: invalid_argument (no such input: names those there are; an input that is no tensor; another rank).
-Status set_input_shapes(ir::Graph& graph, const std::map<std::string, std::vector<int64_t>>& shapes);
+/// Whether inputs can have these extents, by name. Errors: invalid_argument (no such input: names those there are; an
+/// input that is no tensor; another rank; a number below 0).
+Status check_input_shapes(const ir::Graph& graph, const std::map<std::string, std::vector<int64_t>>& shapes);
 
-/// What was declared or found of the extents that nodes make is forgotten, for inference to find.
+/// Symbols of the inputs that these shapes (or the first extents of them) give a number or another name have it
+/// everywhere; what forget_extents() forgets is forgotten before. `known`: what symbols are that fix_symbols is given
+/// next. Error: invalid_argument (a symbol with two).
+Status give_symbols(ir::Graph& graph, const std::map<std::string, Dims>& shapes,
+                    const std::map<std::string, int64_t>& known = {});
+
+/// Inputs get these extents, by name, and what has their symbols follows. Errors: those of both.
+Status set_input_shapes(ir::Graph& graph, const std::map<std::string, std::vector<int64_t>>& shapes,
+                        const std::map<std::string, int64_t>& symbols = {});
+
+/// Inputs get these extents, which were checked, and nothing follows.
+void put_input_shapes(ir::Graph& graph, const std::map<std::string, std::vector<int64_t>>& shapes);
+
+/// Numbers that were declared or found of the extents that nodes make are forgotten, for inference to find. Names stay:
+/// they are what is known where inference finds nothing.
 void forget_extents(ir::Graph& graph);
 
 /// Whether an extent may be called so. Error: invalid_argument.
