@@ -214,6 +214,15 @@ expect 0 "constants stored as f16" "$nnex" narrow "$model" -o "$scratch/narrow.o
 expect 0 "same" "$nnex" compare "$model" "$scratch/narrow.onnx" --atol 0.05 --rtol 0.05
 [ "$(stat -c %s "$scratch/narrow.onnx")" -lt $(($(stat -c %s "$model") * 6 / 10)) ] || { echo "  narrow weights are no smaller"; bad=1; }
 expect 2 "f16" "$nnex" narrow "$model" -o "$scratch/x.onnx" --to f64
+# Weights below the range stay, a few of them among others do not keep the rest wide.
+weights() { printf '<ir_version: 8, opset_import: ["" : 18]>\ng (float[N,64] x) => (float[N,64] y) <float[64] w = {%s}> { y = Mul (x, w) }\n' "$(python3 -c "print(', '.join($1))")"; }
+weights "['1e-9'] * 64" > "$scratch/small.onnxtxt"
+weights "['1e-9'] * 4 + ['0.5'] * 60" > "$scratch/mixed.onnxtxt"
+expect 0 "0 constants stored as f16, 1 left" "$nnex" narrow "$scratch/small.onnxtxt" -o "$scratch/small.onnx"
+expect 0 "same" "$nnex" compare "$scratch/small.onnxtxt" "$scratch/small.onnx" --set N=2
+expect 0 "1 constants stored as bf16, 0 left" "$nnex" narrow "$scratch/small.onnxtxt" -o "$scratch/small.onnx" --to bf16 --force
+expect 0 "1 constants stored as f16, 0 left" "$nnex" narrow "$scratch/mixed.onnxtxt" -o "$scratch/mixed.onnx"
+expect 0 '"max_relative"' "$nnex" narrow "$scratch/mixed.onnxtxt" -o "$scratch/mixed.onnx" --force --json
 expect 0 "nodes" "$nnex" strip "$model" -o "$scratch/stripped.onnx" --names
 expect 0 "same" "$nnex" compare "$model" "$scratch/stripped.onnx"
 ! grep -q "$("$nnex" inspect "$model" --json | grep -o '"producer": "[^"]*"' | cut -d'"' -f4)" "$scratch/stripped.onnx" || { echo "  strip keeps the producer"; bad=1; }

@@ -278,13 +278,14 @@ Result<Json> run_narrow(Graph& graph, const EditOptions& o, const RunOptions& ru
   const DType to = o.type == "bf16" ? DType::bf16 : DType::f16;
   NNEX_ASSIGN(const NarrowReport r, awaited("narrowing", [&] { return narrow_weights(graph, to, run); }));
   if (talks(o))
-    say("{} constants stored as {}, {} left: {} bytes, before {}; outputs on random inputs within {:.3g}\n",
-        r.constants, o.type, r.left, r.bytes_after, r.bytes_before, r.max_absolute);
+    say("{} constants stored as {}, {} left: {} bytes, before {}; outputs on random inputs within {:.3g}, {:.3g} of "
+        "the greatest\n",
+        r.constants, o.type, r.left, r.bytes_after, r.bytes_before, r.max_absolute, r.max_relative);
   return Json{{"narrowed", r.constants},
               {"left", r.left},
               {"bytes_before", r.bytes_before},
               {"bytes_after", r.bytes_after},
-              {"proof", {{"runs", 1}, {"max_absolute", r.max_absolute}}}};
+              {"proof", {{"runs", 1}, {"max_absolute", r.max_absolute}, {"max_relative", r.max_relative}}}};
 }
 
 Result<Json> run_strip(Graph& graph, const EditOptions& o, const RunOptions&) {

@@ -106,12 +106,14 @@ Result<int64_t> inline_calls(Graph& graph);
 
 struct NarrowReport {
   int64_t constants = 0;                      ///< That are stored narrow now, each with a cast behind it.
-  int64_t left = 0;                           ///< That hold a number the type cannot hold, or too few to matter.
+  int64_t left = 0;                           ///< That the type does not hold, or too few numbers to matter.
   int64_t bytes_before = 0, bytes_after = 0;  ///< Of all constants.
   double max_absolute = 0;                    ///< Of the outputs on random inputs, before against after.
+  double max_relative = 0;                    ///< The same as part of the greatest number of the output.
 };
-/// Weights of float32 are stored as float16 or bfloat16; the network computes in float32 as before. Errors:
-/// invalid_argument (another type), those of runs.
+/// Weights of float32 are stored as float16 or bfloat16; the network computes in float32 as before. A constant stays
+/// wide where a number of it is beyond the type's range, or so many below it that it loses more than by rounding.
+/// Errors: invalid_argument (another type), those of runs.
 Result<NarrowReport> narrow_weights(Graph& graph, DType to, const RunOptions& run = {});
 
 /// Takes away what no run needs: texts and properties of the file, functions that nobody calls; with `names` the names

@@ -31,11 +31,18 @@ int64_t constant_bytes(const ir::Graph& graph) {
   return bytes;
 }
 
-/// Whether every number has one of the type: none becomes infinite.
+/// Whether the type holds what the constant is: no number becomes infinite, and as a whole it loses no more than a few
+/// times what rounding takes. Numbers below the type's range become 0: that counts where the others are no larger.
 bool fits(const Tensor& wide, const Tensor& narrow) {
-  for (int64_t i = 0; i < wide.count(); ++i)
-    if (std::isfinite(real_at(wide, i)) != std::isfinite(real_at(narrow, i))) return false;
-  return true;
+  const double unit = narrow.dtype() == DType::f16 ? 0x1p-11 : 0x1p-8;  // of rounding, relative
+  double all = 0, lost = 0;
+  for (int64_t i = 0; i < wide.count(); ++i) {
+    const double x = real_at(wide, i), y = real_at(narrow, i);
+    if (std::isfinite(x) != std::isfinite(y)) return false;
+    if (!std::isfinite(x)) continue;
+    all += x * x, lost += (x - y) * (x - y);
+  }
+  return std::sqrt(lost) <= 4 * unit * std::sqrt(all);
 }
 
 /// Replaces the constant by its narrow form behind a cast. Whether it could be.
@@ -56,13 +63,27 @@ Result<bool> narrow(ir::Graph& graph, ValueId v, DType to) {
   return true;
 }
 
-/// The greatest difference of outputs of both graphs on random inputs.
-Result<double> apart(const ir::Graph& before, const ir::Graph& after, const RunOptions& run) {
+/// The greatest finite number of a value, without its sign.
+double greatest(const Value& v) {
   double max = 0;
+  const Tensor* t = v.tensor();
+  if (!t || is_object(t->dtype())) return max;
+  for (int64_t i = 0; i < t->count(); ++i)
+    if (const double x = std::fabs(real_at(*t, i)); std::isfinite(x)) max = std::max(max, x);
+  return max;
+}
+
+/// The greatest differences of outputs of both graphs on random inputs.
+Status tell_distance(const ir::Graph& before, const ir::Graph& after, const RunOptions& run, NarrowReport& out) {
   NNEX_ASSIGN(const RandomRun expected, random_run(before, run));
   NNEX_ASSIGN(const std::vector<Value> found, plain_run(after, expected.inputs, run));
-  for (size_t i = 0; i < found.size(); ++i) max = std::max(max, difference(expected.outputs[i], found[i]).max_absolute);
-  return max;
+  for (size_t i = 0; i < found.size(); ++i) {
+    const double distance = difference(expected.outputs[i], found[i]).max_absolute;
+    out.max_absolute = std::max(out.max_absolute, distance);
+    if (distance > 0)
+      out.max_relative = std::max(out.max_relative, distance / std::max(greatest(expected.outputs[i]), 1e-300));
+  }
+  return {};
 }
 
 /// Takes away functions that no node calls, nor a function that is called. What custom operators call is not known.
@@ -129,7 +150,7 @@ Result<NarrowReport> narrow_weights(Graph& graph, DType to, const RunOptions& ru
     Faults faults;
     infer_types(work, faults);
     if (!faults.none()) return std::move(faults).first();
-    NNEX_ASSIGN(out.max_absolute, apart(before, work, run));
+    NNEX_TRY(tell_distance(before, work, run, out));
     graph.impl().graph = std::move(work);
     return out;
   });
