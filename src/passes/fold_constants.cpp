@@ -93,7 +93,7 @@ bool is_decoder(const Node& node) {
   return node.op->name == "dequantize_linear" || node.op->name == "dequantize_codebook";
 }
 
-enum class Codes : uint8_t { fold, keep, keep_of_products, keep_stored };
+enum class Codes : uint8_t { fold, keep, keep_codes, keep_of_products, keep_stored };
 
 Result<int> fold(ir::Graph& graph, Codes codes) {
   int count = 0;
@@ -105,6 +105,7 @@ Result<int> fold(ir::Graph& graph, Codes codes) {
     const bool runs = is_pure_custom(node) || (node.op->pure && node.op->reference);
     if (node.erased || !runs || !node.blocks.empty() || node.in.empty()) continue;
     const bool decodes = is_decoder(node);
+    if (codes == Codes::keep_codes && decodes) continue;
     if (codes == Codes::keep && (decodes || widens_many(graph, node))) continue;
     const bool halves = widens_halves(graph, node);
     if (codes == Codes::keep_stored && (decodes || halves)) continue;
@@ -138,6 +139,8 @@ Result<int> fold(ir::Graph& graph, Codes codes) {
 Result<int> fold_constants(ir::Graph& graph) { return fold(graph, Codes::fold); }
 
 Result<int> fold_but_bytes(ir::Graph& graph) { return fold(graph, Codes::keep); }
+
+Result<int> fold_but_stored_codes(ir::Graph& graph) { return fold(graph, Codes::keep_codes); }
 
 Result<int> fold_but_codes(ir::Graph& graph) { return fold(graph, Codes::keep_of_products); }
 

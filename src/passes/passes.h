@@ -17,6 +17,8 @@ Result<int> fold_constants(ir::Graph& graph);
 Result<int> fold_but_bytes(ir::Graph& graph);
 /// fold_constants, but what products read as codes stays codes.
 Result<int> fold_but_codes(ir::Graph& graph);
+/// fold_constants, but whatever is stored as codes stays codes.
+Result<int> fold_but_stored_codes(ir::Graph& graph);
 /// fold_constants, but not what a file holds in fewer bytes: codes, halves, and what grows beyond 4 KiB.
 Result<int> fold_for_files(ir::Graph& graph);
 /// Small values that inference knows, among them extents of what is computed, become constants.

@@ -5,6 +5,7 @@
 #include "graph/queries.h"
 #include "ops/matmul.h"
 #include "ops/pool.h"
+#include "ops/quantize.h"
 #include "ops/window.h"
 
 namespace nnex {
@@ -39,11 +40,22 @@ ValueId Coding::scale_of(ValueId v) const {
   return v;
 }
 
+bool has_coded_weights(const ir::Graph& graph, const Node& node) {
+  const Node* n = node.in.size() > 1 && node.in[1].valid() ? graph.producer(node.in[1]) : nullptr;
+  for (; n && !n->in.empty() && n->in[0].valid(); n = graph.producer(n->in[0])) {
+    const auto* type = n->op->attrs.type;
+    if (type == &detail::type_tag<DequantizeAttrs> || type == &detail::type_tag<CodebookAttrs>)
+      return graph[n->in[0]].is_constant();
+  }
+  return false;
+}
+
 namespace {
 
 /// Why no kernel of codes runs a product; empty: one does.
 std::string refused(const ir::Graph& graph, const Node& node) {
   if (!is_f32(graph, node.out[0])) return "it is no product of float32";
+  if (has_coded_weights(graph, node)) return "its weights are codes already, which stay";
   if (node.in.size() < 2 || !graph[node.in[1]].is_constant()) return "its second operand is not constant";
   const auto shape = product_shape(graph, node);
   if (!shape) return "its second operand is no matrix or filter of float32 beside computed data";

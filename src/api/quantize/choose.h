@@ -22,6 +22,9 @@ struct ProductShape {
 /// Nothing where the node is no product of something computed and a constant matrix or filter, in float32.
 std::optional<ProductShape> product_shape(const ir::Graph& graph, const Node& node);
 
+/// Whether the second operand of a product is stored as codes.
+bool has_coded_weights(const ir::Graph& graph, const Node& node);
+
 /// A product or a sum: what may become a layer of codes.
 struct CodedLayer {
   NodeId node;

@@ -15,9 +15,8 @@ namespace nnex {
 namespace {
 
 constexpr int kMaxRounds = 8;
-constexpr Result<int> (*kPasses[])(ir::Graph&) = {passes::fold_constants, passes::fold_known,  passes::simplify,
-                                                  passes::fold_affine,    passes::merge_equal, passes::drop_copies,
-                                                  passes::drop_unused};
+constexpr Result<int> (*kPasses[])(ir::Graph&) = {passes::fold_known,  passes::simplify,    passes::fold_affine,
+                                                  passes::merge_equal, passes::drop_copies, passes::drop_unused};
 
 Status infer(ir::Graph& graph) {
   Faults faults;
@@ -52,7 +51,7 @@ bool has_nan(const Value& value) {
 
 }  // namespace
 
-Result<ir::Graph> float_network(const ir::Graph& graph) {
+Result<ir::Graph> float_network(const ir::Graph& graph, bool keeps_codes) {
   ir::Graph out(graph);
   NNEX_TRY(passes::inline_functions(out));
   NNEX_TRY(infer(out));
@@ -60,11 +59,13 @@ Result<ir::Graph> float_network(const ir::Graph& graph) {
   for (ValueId v : out.outputs()) names.push_back(out[v].name);
   for (int round = 0, changed = 1; changed != 0 && round < kMaxRounds; ++round) {
     changed = 0;
-    for (const auto pass : kPasses) {
+    const auto apply = [&](Result<int> (*pass)(ir::Graph&)) -> Status {
       NNEX_ASSIGN(const int applied, pass(out));
       changed += applied;
-      if (applied != 0) NNEX_TRY(infer(out));
-    }
+      return applied != 0 ? infer(out) : Status();
+    };
+    NNEX_TRY(apply(keeps_codes ? passes::fold_but_stored_codes : passes::fold_constants));
+    for (const auto pass : kPasses) NNEX_TRY(apply(pass));
   }
   for (size_t i = 0; i < names.size(); ++i) out.set_name(out.outputs()[i], names[i]);
   name_all(out);

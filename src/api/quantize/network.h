@@ -13,8 +13,9 @@
 namespace nnex {
 
 /// The network without functions, with normalisations folded into weights and a name for whatever its nodes make.
-/// Inputs and outputs keep theirs. Errors: those of inference.
-Result<ir::Graph> float_network(const ir::Graph& graph);
+/// Inputs and outputs keep theirs. `keeps_codes`: constants that are stored as codes are not decoded. Errors: those of
+/// inference.
+Result<ir::Graph> float_network(const ir::Graph& graph, bool keeps_codes);
 
 /// The graph with further results.
 ir::Graph with_results(const ir::Graph& graph, const std::vector<ValueId>& more);

@@ -83,7 +83,7 @@ class Quantizer {
       return Error(Code::invalid_argument, without_codes
                                                ? "networks of codes are written as onnx, nnef or cvm"
                                                : "a quantisation file of NNEF has no blocks: needed weights of int8");
-    NNEX_ASSIGN(float_, float_network(source_));
+    NNEX_ASSIGN(float_, float_network(source_, options_.to == Format::onnx));
     NNEX_TRY(keep());
     if (options_.to == Format::cvm) {
       NNEX_TRY(whole());

@@ -215,6 +215,7 @@ namespace {
 
 /// Why a product's weights stay as they are; empty: they do not.
 std::string not_blocked(const ir::Graph& graph, const Node& node, int64_t block) {
+  if (has_coded_weights(graph, node)) return "its weights are codes already, which stay";
   const auto shape = product_shape(graph, node);
   if (!shape) return "its second operand is no constant matrix of float32";
   if (graph[node.in[1]].constant.tensor()->shape().rank() != 2) return "its filter is no matrix";
