@@ -100,6 +100,14 @@ Status write_onnx(Made& out, const onnx_format::WriteOptions& wanted, const Read
   return {};
 }
 
+int64_t constant_bytes(const ir::Graph& graph) {
+  int64_t bytes = 0;
+  for (uint32_t n = 0; n < graph.value_count(); ++n)
+    if (const ValueDef& v = graph[ValueId{n}]; v.constant.tensor() && !v.uses.empty())
+      bytes += v.constant.tensor()->bytes();
+  return bytes;
+}
+
 }  // namespace
 
 Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options, const std::string& file_name,
@@ -144,7 +152,12 @@ Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options,
     case Format::c: {
       if (!built(Format::c)) break;
       const std::string name = options.name.empty() ? std::filesystem::path(file_name).stem().string() : options.name;
+      const int64_t stored = constant_bytes(*out.graph);
       NNEX_ASSIGN(out.c, c_format::to_c(*out.graph, name));
+      if (out.c.weight_bytes > 2 * stored)
+        out.notes.push_back(
+            fmt::format("codes and halves of the model become floats in C: {} bytes of constants, {} there",
+                        out.c.weight_bytes, stored));
       return out;
     }
   }
