@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "api/export.h"
 #include "api/formats.h"
+#include "api/random_runs.h"
 #include "api/read.h"
 #include "api/set_shapes.h"
 #include "base/faults.h"
@@ -188,13 +190,29 @@ std::string op_text(const ir::Graph& graph, const Node& node) {
   return out;
 }
 
+/// Where what inputs hold decides extents a run makes the plan: one on usual numbers. Error: it, too, leaves extents
+/// open, or it fails.
+Status plan_by_a_run(const Model& model, Session& session) {
+  Dice dice(1);
+  std::vector<Value> inputs;
+  if (has_open_extents(model.inputs())) return {};
+  for (const PortInfo& port : model.inputs()) {
+    NNEX_ASSIGN(Tensor t, made_input(port, 1, Numbers::usual, dice));
+    inputs.emplace_back(std::move(t));
+  }
+  auto ran = session.run(inputs);
+  return ran.ok() ? Status() : std::move(ran).error().during("planning by a run on random inputs");
+}
+
 Status explain_kernels(ir::Graph graph, const LoadOptions& options, Why& out) {
   NNEX_ASSIGN(const Model model, compile(std::move(graph), options));
   const ir::Graph& runs = graph_of(model);
   SessionOptions alone;
   alone.threads = 1;
   Session session = model.session(alone);
+  std::set<uint32_t> told;  // a run plans again where extents are others
   const plan::PlanWatch watch([&](NodeId id, const kernels::KernelRequest& request, const kernels::KernelDef* chosen) {
+    if (!told.insert(id.n).second) return;
     KernelOrigin k = {runs.place_of(id),
                       op_text(runs, runs[id]),
                       types_text(request),
@@ -208,6 +226,7 @@ Status explain_kernels(ir::Graph graph, const LoadOptions& options, Why& out) {
     out.kernels.push_back(std::move(k));
   });
   NNEX_TRY(session.prepare());
+  if (out.kernels.empty() && runs.node_count() > 0) NNEX_TRY(plan_by_a_run(model, session));
   if (out.kernels.empty() && runs.node_count() > 0)
     return Error(Code::unsupported,
                  "what the inputs hold decides extents, or every node is a view: runs make the plan");
