@@ -401,16 +401,18 @@ DType Frame::dtype_of(const plan::Step& step, const Bound::Wires& wires) const {
 int64_t Frame::bytes_of(const plan::Step& step, const Bound::Wires& wires) const {
   if (step.how == plan::Step::How::view) return 0;
   if (step.slices >= 0) return step.sliced_bytes;
-  int64_t bytes = 0;
+  int64_t out = 0, bytes = 0;
+  for (const Value* v : wires.out)
+    if (const Tensor* t = v ? v->tensor() : nullptr) out += t->bytes();
+  const bool picks =
+      graph_[step.node].op->elements == Elements::of_first;  // it reads no more of input 0 than it writes
   for (size_t i = 0; i < step.in.size(); ++i) {
     if (!step.in[i].valid()) continue;
     const Tensor* t = graph_[step.in[i]].constant.tensor();  // a packed one stands in no slot
     if (!t) t = wires.in[i]->tensor();
-    if (t) bytes += t->bytes();
+    if (t) bytes += picks && i == 0 ? std::min(t->bytes(), out) : t->bytes();
   }
-  for (const Value* v : wires.out)
-    if (const Tensor* t = v ? v->tensor() : nullptr) bytes += t->bytes();
-  return bytes;
+  return bytes + out;
 }
 
 Status Frame::run_step(const plan::Step& step, const Bound::Wires& wires, Worker worker) {
