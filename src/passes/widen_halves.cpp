@@ -122,13 +122,13 @@ class Widener {
 
   // ---- The graph
 
-  /// Right behind what makes v; of constants, at the beginning.
-  ValueId cast(ValueId v, DType to) {
+  /// Right behind what makes v; of constants, at the beginning. `where`: the place of the node it is for.
+  ValueId cast(ValueId v, DType to, Where where) {
     const NodeId producer = graph_[v].producer;
     const BlockId of_param = graph_[v].is_constant() ? kMain : graph_[v].param_of;
     const BlockId block = producer.valid() ? graph_[producer].parent : of_param;
     const NodeId before = producer.valid() ? graph_[producer].next : graph_[block].first;
-    return cast_to(before.valid() ? Builder(graph_, before) : Builder(graph_, block), v, to);
+    return cast_to(before.valid() ? Builder(graph_, before, where) : Builder(graph_, block, where), v, to);
   }
 
   /// Whether a kernel reads the halves of this input: many weights of a product that is no convolution.
@@ -190,7 +190,7 @@ class Widener {
       NNEX_ASSIGN(Tensor wide, convert(*t, DType::f32));
       return at->second = graph_.add_constant(std::move(wide), graph_[v].name);
     }
-    return at->second = cast(v, DType::f32);
+    return at->second = cast(v, DType::f32, node.where);
   }
 
   Status widen(NodeId id) {
@@ -216,7 +216,7 @@ class Widener {
         const auto part = use.node.valid() ? part_of_.find(use.node.n) : part_of_.end();
         if (part != part_of_.end() && pays(part->second)) continue;
         if (!narrow.valid()) {
-          narrow = cast(v, half);
+          narrow = cast(v, half, graph_[id].where);
           graph_.set_name(narrow, graph_[v].name);  // the author's value is the rounded one
           graph_.set_name(v, {});
         }

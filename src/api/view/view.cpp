@@ -95,7 +95,8 @@ void mark_faults(const Subject& subject, Marks& marks) {
   }
 }
 
-/// Times by the nodes of their places; how many have none. Nodes that ran as one: the first has the time.
+/// Times by the nodes of their places; how many places no node has. Nodes that ran as one: the first has the time. What
+/// passes put in without a place counts in the whole alone.
 int64_t mark_times(const ir::Graph& graph, const std::vector<PlaceTime>& times, Marks& marks) {
   if (times.empty()) return 0;
   std::unordered_map<std::string_view, uint32_t> at;
@@ -104,6 +105,7 @@ int64_t mark_times(const ir::Graph& graph, const std::vector<PlaceTime>& times, 
   int64_t unplaced = 0;
   for (const PlaceTime& t : times) {
     marks.total += t.microseconds;
+    if (t.place.empty()) continue;
     auto it = at.find(t.place);
     for (size_t begin = 0; it == at.end() && begin < t.place.size();) {
       const size_t end = std::min(t.place.find(" + ", begin), t.place.size());
