@@ -259,11 +259,34 @@ struct OpsArguments {
   bool json = false, webnn = false;
 };
 
+/// An operator of ONNX that is none of the table but becomes some of it.
+struct ImportedOperator {
+  std::string name, domain;
+};
+
+/// Those of that name, but for what `rows` are called in their domain.
+std::vector<ImportedOperator> imported_operators(const std::string& name, const std::vector<OperatorDef>& rows) {
+  std::vector<ImportedOperator> out;
+  for (const std::string_view domain : import_domains(name)) {
+    const auto is_it = [&](const SpellingDef& s) {
+      return s.standard == "onnx" && s.name == name && s.domain == domain;
+    };
+    const auto spells = [&](const OperatorDef& op) {
+      return std::any_of(op.spellings.begin(), op.spellings.end(), is_it);
+    };
+    if (std::none_of(rows.begin(), rows.end(), spells)) out.push_back({name, std::string(domain)});
+  }
+  return out;
+}
+
 int ops(const OpsArguments& asked) {
   std::vector<OperatorDef> chosen;
+  std::vector<ImportedOperator> imported;
   for (const std::string& name : asked.names) {
     std::vector<OperatorDef> found = operators_called(name);
-    if (found.empty())
+    const std::vector<ImportedOperator> others = imported_operators(name, found);
+    imported.insert(imported.end(), others.begin(), others.end());
+    if (found.empty() && others.empty())
       return report(
           Error(Code::invalid_argument, fmt::format("no operator is called '{}'; `nnex ops` lists them", name)));
     for (OperatorDef& op : found)
@@ -276,7 +299,9 @@ int ops(const OpsArguments& asked) {
   if (asked.json) {
     Json list = Json::array();
     for (const OperatorDef& op : chosen) list.push_back(row(op));
-    say("{}\n", Json{{"schema", "nnex.ops/2"}, {"operators", list}}.dump(1));
+    Json out = {{"schema", "nnex.ops/2"}, {"operators", list}};
+    for (const ImportedOperator& op : imported) out["imported"].push_back({{"name", op.name}, {"domain", op.domain}});
+    say("{}\n", out.dump(1));
     return kOk;
   }
   for (const OperatorDef& op : chosen) {
@@ -285,6 +310,10 @@ int ops(const OpsArguments& asked) {
     else
       say("{}", &op == &chosen[0] ? "" : "\n"), print(op);
   }
+  if (!chosen.empty() && !imported.empty()) say("\n");
+  for (const ImportedOperator& op : imported)
+    say("{}: an operator of {}, read as operators of the table (nnex dump MODEL shows which)\n", op.name,
+        op.domain.empty() ? "ONNX" : op.domain);
   return kOk;
 }
 

@@ -65,6 +65,9 @@ std::vector<std::string_view> operator_names();
 Result<OperatorDef> find_operator(std::string_view name);
 /// Those of that name, and those that some standard calls so: "conv", "Gemm", "conv2d". Empty: there is none.
 std::vector<OperatorDef> operators_called(std::string_view name);
+/// The domains of ONNX ("com.microsoft"; empty: the standard's) whose operator of that name is read as others of the
+/// table. Empty: there is none.
+std::vector<std::string_view> import_domains(std::string_view name);
 
 }  // namespace nnex
 #pragma GCC visibility pop

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 
+#include "api/formats.h"
 #include "base/failure.h"
 #include "base/nearest.h"
 #include "kernels/kernel.h"
 #include "ops/table.h"
+#include "standards/onnx/import_quirks.h"
 
 namespace nnex {
 namespace {
@@ -62,6 +64,10 @@ std::vector<std::string_view> operator_names() {
 Result<OperatorDef> find_operator(std::string_view name) {
   if (const OpDef* op = find_op(name)) return operator_def(*op);
   return failure(Code::invalid_argument, "no operator '{}'{}", name, did_you_mean(name, operator_names()));
+}
+
+std::vector<std::string_view> import_domains(std::string_view name) {
+  return built(Format::onnx) ? onnx_format::quirk_domains(name) : std::vector<std::string_view>();
 }
 
 std::vector<OperatorDef> operators_called(std::string_view name) {

@@ -64,6 +64,12 @@ const Form* taken_form(std::string_view domain, std::string_view op) {
   return found;
 }
 
+std::vector<std::string_view> quirk_domains(std::string_view op) {
+  std::vector<std::string_view> found;
+  all_quirks().each(op, [&](const QuirkRow* row) { found.push_back(row->domain); });
+  return found;
+}
+
 std::string_view goes_on_as(std::string_view op) {
   std::string_view found;
   all_quirks().each(op, [&](const QuirkRow* row) {

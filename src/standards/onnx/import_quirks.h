@@ -6,6 +6,7 @@
 #include <array>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "ops/built.h"
 #include "standards/onnx/import.h"
@@ -26,6 +27,9 @@ struct QuirkRow {
 const Form* taken_form(std::string_view domain, std::string_view op);
 /// Of an operator called so, whatever its domain; most have none.
 std::string_view goes_on_as(std::string_view op);
+
+/// The domains whose operator of that name has a row.
+std::vector<std::string_view> quirk_domains(std::string_view op);
 
 /// Of a theme's list, what this build reads: the others are not linked.
 template <const auto& kAll>
