@@ -136,7 +136,7 @@ Result<std::vector<Value>> inputs_of(const Work& work, const Item& item) {
 /// Writes the answer; its bytes and their digest.
 Result<FileDigest> write_answer(const Work& work, const fs::path& path, const std::vector<Value>& out) {
   if (work.o.format == "npz") {
-    NNEX_TRY(save_outputs(path.string(), work.model.outputs(), out, Existing::replace_link));
+    NNEX_TRY(save_outputs(path.string(), work.model.outputs(), out, work.o.fit.fit.cast, Existing::replace_link));
   } else {
     Json j = {{"schema", "nnex.run/1"}, {"outputs", Json::array()}};
     for (size_t i = 0; i < out.size(); ++i) {
@@ -340,10 +340,11 @@ Status can_answer(const Model& model, const BatchArguments& o) {
                                                          port.name, port.type));
     if (port.dtype == DType::none) continue;
     NNEX_ASSIGN(const Tensor none, Tensor::make(port.dtype, Shape{0}));
-    if (!tensor_bytes(none, TensorFormat::npy).ok())
-      return Error(Code::invalid_argument, fmt::format("output '{}' is {}; NumPy has no such element type: needed "
-                                                       "--format json",
-                                                       port.name, port.type));
+    const auto fit = fit_for_numpy(Value(none), port.name, o.fit.fit.cast);
+    if (!fit.ok() || !tensor_bytes(*fit->tensor(), TensorFormat::npy).ok())
+      return Error(Code::invalid_argument,
+                   fmt::format("output '{}' is {}; NumPy has no such element type: needed --format json{}", port.name,
+                               port.type, fit.ok() ? "" : ", or --cast for a wider one"));
   }
   return {};
 }
@@ -468,7 +469,8 @@ void add_batch(CommandLine& line) {
       .type("FOLDER")
       .required();
   verb.option("--format", o->format,
-              "How answers are written: all outputs in one archive, or what `nnex run --json` says")
+              "How answers are written: all outputs in one archive (with --cast those of a type that NumPy lacks as a "
+              "wider one), or what `nnex run --json` says")
       .one_of({"npz", "json"});
   verb.option("--fixed", o->fixed, "An input that is the same for all items").type("NAME=FILE").one_each();
   o->fit.add_fit_to(verb);

@@ -13,8 +13,9 @@ double percentile(const std::vector<double>& sorted, double p) {
   return sorted[static_cast<size_t>(p * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
-/// Milliseconds of one run.
+/// Milliseconds of one run, which begins with the states that the first had: what is carried would grow else.
 Result<double> timed(Prepared& p, const RunOptions& options) {
+  NNEX_TRY(p.session.reset_states());
   const auto start = Clock::now();
   if (auto r = p.session.run(p.inputs, options); !r.ok()) return std::move(r).error();
   return ms_since(start);
@@ -95,6 +96,11 @@ void add_bench(CommandLine& line) {
                         [o] { return bench(*o); });
   o->add_to(verb);
   o->decode.add_to(verb);
+  const auto decodes = [o] { return o->decode.tokens > 0; };
+  verb.only_where("--prompt", decodes, "no effect without --decode");
+  const auto measures = [decodes] { return !decodes(); };
+  verb.only_where("--input", measures, "no effect with --decode, whose tokens are random");
+  verb.only_where("--seconds", measures, "no effect with --decode, which counts tokens");
 }
 
 }  // namespace nnex::cli

@@ -95,6 +95,9 @@ struct ReadingOptions {
 /// --cache, of verbs that run models and may be started again with them.
 void add_cache(Verb verb, std::string& folder);
 
+/// As many threads as were asked for (0: all) and this process may use; says so where it may use fewer.
+int threads_of(int asked);
+
 /// Options of verbs that run one model.
 struct ModelOptions : ReadingOptions {
   std::string path;
@@ -115,7 +118,7 @@ struct ModelOptions : ReadingOptions {
   Result<std::vector<PortInfo>> declared_inputs(const Model& model) const;
   /// Says where --cache could not keep a model that has run.
   static void tell_cache(const Model& model);
-  /// As many threads as were asked for and this process may use; says so where it may use fewer.
+  /// With threads_of().
   SessionOptions session_options() const;
 };
 
@@ -173,9 +176,14 @@ std::pair<std::string, std::string> named(const std::string& word, const std::ve
 /// Which of the ports has the name. `kind`: "input", "output". Error: invalid_argument, with the names there are.
 Result<size_t> port_at(std::string_view kind, const std::vector<PortInfo>& ports, std::string_view name);
 
-/// Writes all outputs, which are tensors, into one .npz file. Error: unsupported (one is none).
+/// Whether the ending of a file's name says that NumPy reads it.
+bool holds_numpy(const std::string& file);
+/// An output as NumPy can have it. With `cast` elements of types that it lacks become the next wider ones that hold
+/// them all: bfloat16 and floats of 8 bits float32, integers of a few bits those of 8. Error: unsupported (without it).
+Result<Value> fit_for_numpy(const Value& v, const std::string& name, bool cast);
+/// Writes all outputs, which are tensors, into one .npz file, `cast` as above. Error: unsupported (one is none).
 Status save_outputs(const std::string& path, const std::vector<PortInfo>& ports, const std::vector<Value>& values,
-                    Existing existing);
+                    bool cast, Existing existing);
 
 /// Runs the session `steps` times, its states carried on. An input with one axis more than the model's is a sequence:
 /// step t takes element t of the first axis; so is one whose first axis is `steps` times as long, cut into equal

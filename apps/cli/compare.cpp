@@ -9,6 +9,7 @@
 #include "describe.h"
 #include "exchange.h"
 #include "nnex/file.h"
+#include "nnex/inspect.h"
 #include "peer.h"
 #include "stored.h"
 #include "subprocess.h"
@@ -123,12 +124,34 @@ struct Inputs {
   }
 };
 
+/// Whether "N" or "x.0" is an extent that the model leaves open.
+bool leaves_open(const Inspection& model, const std::string& symbol) {
+  if (std::find(model.symbols.begin(), model.symbols.end(), symbol) != model.symbols.end()) return true;
+  for (const PortInfo& p : model.inputs)
+    for (size_t i = 0; i < p.extents.size(); ++i)
+      if (p.extents[i] < 0 && symbol == fmt::format("{}.{}", p.name, i)) return true;
+  return false;
+}
+
+/// What --set and --set-shape say of the second model, which may have other symbols and inputs, or none.
+Status fit_extents(LoadOptions& options, const ModelSource& source) {
+  if (options.symbols.empty() && options.shapes.empty()) return {};
+  LoadOptions as_it_stands = options;
+  as_it_stands.symbols.clear(), as_it_stands.shapes.clear();
+  NNEX_ASSIGN(const Inspection model, inspect(source, as_it_stands));
+  std::erase_if(options.symbols, [&](const auto& s) { return !leaves_open(model, s.first); });
+  std::erase_if(options.shapes, [&](const auto& s) {
+    return std::none_of(model.inputs.begin(), model.inputs.end(), [&](const PortInfo& p) {
+      return p.name == s.first && (!p.known_rank || p.extents.size() == s.second.size());
+    });
+  });
+  return {};
+}
+
 Result<CompareOptions> options_of(const CompareArguments& o) {
   CompareOptions out;
   NNEX_ASSIGN(out.a, o.model.options());
   out.b = out.a;
-  out.b.symbols.clear();  // the second model's extents follow from its inputs
-  out.b.shapes.clear();
   out.session = o.model.session_options();
   NNEX_ASSIGN(out.tolerance.atol, tolerance_of("--atol", o.atol_text));
   NNEX_ASSIGN(out.tolerance.rtol, tolerance_of("--rtol", o.rtol_text));
@@ -165,6 +188,7 @@ Result<CompareReport> compare(const CompareArguments& o, Inputs& inputs, const R
   }
   if (!holds_tensors(o.other)) {
     NNEX_ASSIGN(const ModelSource b, source_of(o.other));
+    NNEX_TRY(fit_extents(options.b, b));
     return nnex::compare(a, b, inputs.reader(o), options);
   }
   NNEX_ASSIGN(const Model ports, o.model.load());

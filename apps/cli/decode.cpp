@@ -10,6 +10,18 @@ namespace {
 
 bool says(const std::string& name, std::string_view word) { return name.find(word) != std::string::npos; }
 
+/// The rows that a step gives a token each: the first extent of the tokens' input; 1 where none is of whole numbers.
+Result<int64_t> batch_of(const Model& model) {
+  for (const PortInfo& port : model.inputs()) {
+    if ((port.dtype != DType::i64 && port.dtype != DType::i32) || port.extents.size() < 2 || port.extents[0] < 0)
+      continue;
+    if (port.extents[0] > 0) return port.extents[0];
+    return Error(Code::invalid_argument,
+                 fmt::format("--decode: input '{}' of {} has no rows; needed at least 1", port.name, port.type));
+  }
+  return 1;
+}
+
 /// The next inputs of a model that has `past` tokens behind it and gets `now`.
 struct Step {
   int64_t past = 0, now = 1;
@@ -76,7 +88,8 @@ bool takes_prompts(const Model& model) {
 
 struct Decoded {
   Model model;
-  int64_t prompt = 0;
+  int64_t batch = 1, prompt = 0;
+  int threads = 1;
   double load_ms = 0, prompt_ms = 0;
   std::vector<double> steps_ms;
   double state_mb = 0, activation_mb = 0;
@@ -95,10 +108,12 @@ Result<Decoded> decode(const TimingOptions& o, const DecodeOptions& d, const Run
   ModelOptions wanted = o.model;
   if (wanted.carry.empty()) wanted.carry = {"likely"};
   const auto start = Clock::now();
-  NNEX_ASSIGN(Model model, wanted.load());
-  Decoded out{model, takes_prompts(model) ? d.prompt : 1, ms_since(start), 0, {}, 0, 0};
-  Session session = model.session(wanted.session_options());
-  std::mt19937_64 random(1);
+  NNEX_ASSIGN(Model model, load_timed(wanted));
+  NNEX_ASSIGN(const int64_t batch, batch_of(model));
+  const SessionOptions how = wanted.session_options();
+  Decoded out{model, batch, takes_prompts(model) ? d.prompt : 1, how.threads, ms_since(start), 0, {}, 0, 0};
+  Session session = model.session(how);
+  std::mt19937_64 random(o.inputs.seed.value_or(1));
   for (int round = 0; round < 2; ++round) {  // the first packs weights
     NNEX_TRY(session.reset_states());
     NNEX_ASSIGN(out.prompt_ms, timed_step(session, model, {0, out.prompt}, random, options));
@@ -130,26 +145,37 @@ int bench_decode(const TimingOptions& o, const DecodeOptions& d) {
   std::sort(sorted.begin(), sorted.end());
   double total = 0;
   for (double ms : sorted) total += ms;
-  const double median = sorted[sorted.size() / 2], per_second = 1000.0 * static_cast<double>(sorted.size()) / total;
+  const auto rows = static_cast<double>(r.batch);
+  const double median = sorted[sorted.size() / 2],
+               per_second = 1000.0 * rows * static_cast<double>(sorted.size()) / total;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   const double peak_mb = static_cast<double>(usage.ru_maxrss) / 1024;
-  const int threads = o.model.session_options().threads;
   if (o.json) {
-    const Json j = {
-        {"schema", "nnex.decode/1"},         {"model", o.model.path},     {"threads", threads},
-        {"states", r.model.states().size()}, {"prompt_tokens", r.prompt}, {"prompt_ms", r.prompt_ms},
-        {"tokens", r.steps_ms.size()},       {"token_median_ms", median}, {"token_last_ms", r.steps_ms.back()},
-        {"tokens_per_second", per_second},   {"load_ms", r.load_ms},      {"state_mb", r.state_mb},
-        {"activation_mb", r.activation_mb},  {"peak_rss_mb", peak_mb}};
+    const Json j = {{"schema", "nnex.decode/1"},
+                    {"model", o.model.path},
+                    {"threads", r.threads},
+                    {"states", r.model.states().size()},
+                    {"batch", r.batch},
+                    {"prompt_tokens", r.prompt},
+                    {"prompt_ms", r.prompt_ms},
+                    {"tokens", r.steps_ms.size()},
+                    {"token_median_ms", median},
+                    {"token_last_ms", r.steps_ms.back()},
+                    {"tokens_per_second", per_second},
+                    {"load_ms", r.load_ms},
+                    {"state_mb", r.state_mb},
+                    {"activation_mb", r.activation_mb},
+                    {"peak_rss_mb", peak_mb}};
     say("{}\n", j.dump(-1, ' ', false, Json::error_handler_t::replace));
     return kOk;
   }
-  say("{}\n  {} carried\n", o.model.path, r.model.states().size());
+  say("{}\n  {} carried{}\n", o.model.path, r.model.states().size(),
+      r.batch == 1 ? "" : fmt::format("   batch of {}, whose tokens count together", r.batch));
   say("  prompt of {} token{}   {:.3f} ms   {:.0f} tokens a second\n", r.prompt, r.prompt == 1 ? "" : "s", r.prompt_ms,
-      1000.0 * static_cast<double>(r.prompt) / r.prompt_ms);
+      1000.0 * rows * static_cast<double>(r.prompt) / r.prompt_ms);
   say("  {} tokens after it   median {:.3f} ms   last {:.3f}   {:.1f} tokens a second   ({} thread{})\n", sorted.size(),
-      median, r.steps_ms.back(), per_second, threads, threads == 1 ? "" : "s");
+      median, r.steps_ms.back(), per_second, r.threads, r.threads == 1 ? "" : "s");
   say("  load {:.2f} ms   caches {:.1f} MiB, activations {:.1f}, peak memory {:.1f}\n", r.load_ms, r.state_mb,
       r.activation_mb, peak_mb);
   return kOk;

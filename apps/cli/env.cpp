@@ -27,7 +27,7 @@ int env(const EnvArguments& o) {
             {"byte_unit", e.byte_unit.empty() ? "vectors" : e.byte_unit},
             {"operators", e.operators}};
   if (o.measure) {
-    const MachineLimits m = measure_machine(o.threads, 1);
+    const MachineLimits m = measure_machine(threads_of(o.threads), 1);
     j["measured"] = {{"threads", m.threads},
                      {"f32_gmacs", m.f32_gmacs},
                      {"i8_gmacs", m.i8_gmacs},
@@ -41,8 +41,9 @@ int env(const EnvArguments& o) {
     if (key != "schema" && key != "measured") say("{:<16} {}\n", key, text_of(value));
   if (!o.measure) return kOk;
   const Json& m = j["measured"];
-  say("{:<16} on {} threads: {:.1f} GMAC/s of float32, {:.1f} of bytes, {:.1f} GB/s from memory\n", "measured",
-      m["threads"].get<int>(), m["f32_gmacs"].get<double>(), m["i8_gmacs"].get<double>(),
+  const int threads = m["threads"].get<int>();
+  say("{:<16} on {} thread{}: {:.1f} GMAC/s of float32, {:.1f} of bytes, {:.1f} GB/s from memory\n", "measured",
+      threads, threads == 1 ? "" : "s", m["f32_gmacs"].get<double>(), m["i8_gmacs"].get<double>(),
       m["memory_gb_per_second"].get<double>());
   return kOk;
 }
@@ -55,6 +56,8 @@ void add_env(CommandLine& line) {
   verb.flag("--json", o->json, "Print a JSON object");
   verb.flag("--measure", o->measure, "Measure for a second what the machine can do at most: multiply-adds, memory");
   verb.option("--threads", o->threads, "With --measure: on so many threads; 0: all that this process may use").whole(0);
+  verb.only_where(
+      "--threads", [o] { return o->measure; }, "no effect without --measure");
 }
 
 }  // namespace nnex::cli

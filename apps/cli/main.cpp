@@ -113,12 +113,16 @@ Result<LoadOptions> ReadingOptions::options() const {
   return options;
 }
 
+int threads_of(int asked) {
+  const int threads = asked == 0 ? usable_threads() : std::min(asked, usable_threads());
+  if (threads < asked)
+    say(stderr, "nnex: --threads {}: this process may use {}; more would wait for each other\n", asked, threads);
+  return threads;
+}
+
 SessionOptions ModelOptions::session_options() const {
   SessionOptions options;
-  options.threads = threads == 0 ? usable_threads() : std::min(threads, usable_threads());
-  if (options.threads < threads)
-    say(stderr, "nnex: --threads {}: this process may use {}; more would wait for each other\n", threads,
-        options.threads);
+  options.threads = threads_of(threads);
   return options;
 }
 
@@ -135,6 +139,8 @@ void add_cache(Verb verb, std::string& folder) {
               "A folder that keeps models as they were compiled, made where it is missing: the next start takes them "
               "from there")
       .type("FOLDER");
+  verb.only_where(
+      "--cache", [&folder] { return !folder.empty(); }, "found an empty word; needed a folder");
 }
 
 void ModelOptions::add_carry_to(Verb verb) {

@@ -54,7 +54,7 @@ Result<QuantizeOptions> options_of(const QuantizeArguments& o) {
   out.arithmetic = o.arithmetic == "fastest" ? CalibrateOn::fastest : CalibrateOn::portable;
   out.min_sqnr_db = o.min_sqnr;
   out.judge = !o.no_judge, out.judge_count = o.judge;
-  out.session.threads = o.threads;
+  out.session.threads = threads_of(o.threads);
   return out;
 }
 
@@ -265,6 +265,16 @@ void add_quantize(CommandLine& line) {
   verb.option("--save-recipe", o->save_recipe, "Write what was decided and found, as JSON").type("FILE");
   verb.option("--judge", o->judge, "Compare both networks on so many of the samples; 0: on all").type("N").whole(0);
   verb.flag("--no-judge", o->no_judge, "Compare and time nothing");
+  const auto given_recipe = [o] { return !o->recipe.empty(); };  // whose settings count
+  const auto codes_of = [o, given_recipe](const char* weights) {
+    return [o, given_recipe, weights] { return given_recipe() || o->weights == weights; };
+  };
+  verb.only_where("--block", codes_of("int4"), "no effect without --weights int4");
+  verb.only_where("--method", codes_of("int8"), "no effect with --weights int4");
+  verb.only_where("--per-tensor", codes_of("int8"), "no effect with --weights int4");
+  verb.only_where(
+      "--percentile", [o, given_recipe] { return given_recipe() || o->method == "percentile"; },
+      "no effect without --method percentile");
   o->fit.add_fit_to(verb);
   verb.option("--threads", o->threads, "Threads to use; 0: all that this process may").whole(0);
   add_timeout(verb, o->timeout);

@@ -47,20 +47,38 @@ Result<std::vector<Value>> inputs_of(const Model& model, const RunArguments& o) 
   return values_of(given);
 }
 
-/// Where an output is saved to; all of them into one archive where there is no `output`.
+/// Where an output is saved to, or a state; all outputs into one archive where there is neither.
 struct Target {
   std::optional<size_t> output;
   std::string file;
+  std::string state;
 };
 
+/// The states of carried outputs, by the names of the outputs and of the inputs that they become.
+using Carried = std::map<std::string, std::string>;
+
+/// Whether a name is an output's, or that of what is carried.
+std::function<bool(const std::string&)> known_names(const Model& model, const Carried& carried) {
+  return [&](const std::string& name) {
+    const auto is_it = [&](const PortInfo& p) { return p.name == name; };
+    return carried.count(name) > 0 || std::any_of(model.outputs().begin(), model.outputs().end(), is_it);
+  };
+}
+
 /// Files without a name take outputs in the model's order, as inputs do.
-Result<std::vector<Target>> targets_of(const Model& model, const std::vector<std::string>& words) {
+Result<std::vector<Target>> targets_of(const Model& model, const Carried& carried,
+                                       const std::vector<std::string>& words) {
   std::vector<Target> out;
   size_t next = 0;
+  const auto is_known = known_names(model, carried);
   for (const std::string& word : words) {
-    const auto [name, file] = named(word, model.outputs());
+    const auto [name, file] = named(word, is_known);
+    if (const auto state = carried.find(name); state != carried.end()) {
+      out.push_back({std::nullopt, file, state->second});
+      continue;
+    }
     if (name.empty() && tensor_format_of(file) == TensorFormat::npz) {
-      out.push_back({std::nullopt, file});
+      out.push_back({std::nullopt, file, {}});
       continue;
     }
     size_t at = next;
@@ -71,7 +89,7 @@ Result<std::vector<Target>> targets_of(const Model& model, const std::vector<std
       return Error(Code::invalid_argument, fmt::format("--save {}: no output is left for it; the model gives {}", file,
                                                        model.outputs().size()));
     next = at + 1;
-    out.push_back({at, file});
+    out.push_back({at, file, {}});
   }
   for (size_t i = 0; i < out.size(); ++i)
     for (size_t j = 0; j < i; ++j)
@@ -124,12 +142,23 @@ Status can_save(const std::vector<Target>& targets, Existing existing) {
   return {};
 }
 
-Status save(const Model& model, const std::vector<Value>& out, const std::vector<Target>& targets, Existing existing) {
+Status save(const Model& model, const Session& session, const std::vector<Value>& out,
+            const std::vector<Target>& targets, const RunArguments& o) {
+  const Existing existing = o.writing.existing();
+  const auto write = [&](const Target& t, const Value& v, const std::string& name) -> Status {
+    if (!holds_numpy(t.file)) return write_value(t.file, v, name, existing);
+    NNEX_ASSIGN(const Value fit, fit_for_numpy(v, name, o.inputs.fit.cast));
+    return write_value(t.file, fit, name, existing);
+  };
   for (const Target& t : targets) {
-    if (t.output)
-      NNEX_TRY(write_value(t.file, out[*t.output], model.outputs()[*t.output].name, existing));
-    else
-      NNEX_TRY(save_outputs(t.file, model.outputs(), out, existing));
+    if (!t.state.empty()) {
+      NNEX_ASSIGN(const Value v, session.state(t.state));
+      NNEX_TRY(write(t, v, t.state));
+    } else if (t.output) {
+      NNEX_TRY(write(t, out[*t.output], model.outputs()[*t.output].name));
+    } else {
+      NNEX_TRY(save_outputs(t.file, model.outputs(), out, o.inputs.fit.cast, existing));
+    }
   }
   return {};
 }
@@ -236,15 +265,23 @@ std::map<std::string, ValueId> tensors_of(const Graph& graph) {
   return out;
 }
 
-/// Words of --save whose names are no outputs of the model.
-std::vector<std::string> inner_words(const Model& model, const std::vector<std::string>& words) {
+/// What --carry carries.
+Result<Carried> carried_of(const RunArguments& o) {
+  Carried out;
+  if (o.model.carry.empty() || o.save.empty()) return out;
+  NNEX_ASSIGN(const ModelSource source, source_of(o.model.path));
+  NNEX_ASSIGN(const LoadOptions options, o.model.carrying(source));
+  for (const Carry& c : options.carry) out[c.output] = out[c.input] = c.input;
+  return out;
+}
+
+/// Words of --save whose names are no outputs of the model, nor carried.
+std::vector<std::string> inner_words(const Model& model, const Carried& carried,
+                                     const std::vector<std::string>& words) {
   std::vector<std::string> out;
-  for (const std::string& word : words) {
-    const std::string name = named(word, model.outputs()).first;
-    const auto is_it = [&](const PortInfo& p) { return p.name == name; };
-    if (word.find('=') != std::string::npos && std::none_of(model.outputs().begin(), model.outputs().end(), is_it))
-      out.push_back(word);
-  }
+  const auto is_known = known_names(model, carried);
+  for (const std::string& word : words)
+    if (word.find('=') != std::string::npos && !is_known(named(word, is_known).first)) out.push_back(word);
   return out;
 }
 
@@ -328,13 +365,16 @@ int run(const RunArguments& o) {
   if (Status s = can_save(o); !s.ok()) return report(s.error());
   auto model = load(o);
   if (!model.ok()) return report(model.error());
-  if (const auto inner = inner_words(*model, o.save); !inner.empty() && !o.quantised) model = with_outputs(o, inner);
+  const auto carried = carried_of(o);
+  if (!carried.ok()) return report(carried.error());
+  if (const auto inner = inner_words(*model, *carried, o.save); !inner.empty() && !o.quantised)
+    model = with_outputs(o, inner);
   if (!model.ok()) return report(model.error());
   Answers answers;
   auto labels = labels_of(o.labels);
   if (!labels.ok()) return report(labels.error());
   answers.labels = std::move(*labels);
-  auto targets = targets_of(*model, o.save);
+  auto targets = targets_of(*model, *carried, o.save);
   if (!targets.ok()) return report(targets.error());
   answers.targets = std::move(*targets);
   if (Status s = can_save(answers.targets, o.writing.existing()); !s.ok()) return report(s.error());
@@ -350,7 +390,7 @@ int run(const RunArguments& o) {
   if (!out.ok()) return limit->report(out.error());
   limit.reset();
   answers.values = std::move(*out);
-  if (Status s = save(*model, answers.values, answers.targets, o.writing.existing()); !s.ok()) return report(s.error());
+  if (Status s = save(*model, session, answers.values, answers.targets, o); !s.ok()) return report(s.error());
   if (!o.save_variables.empty())
     if (Status s = save_states(*model, session, o.save_variables, o.writing.existing()); !s.ok())
       return report(s.error());
@@ -373,8 +413,10 @@ void add_run(CommandLine& line) {
   verb.option(
           "--save", o->save,
           "Save an output: FILE in the model's order, or NAME=FILE (.npy .npz .pb .dat .json .csv), of any tensor in "
-          "the graph; a .npz FILE takes all outputs, where they are tensors; sequences, optionals and maps go to .pb "
-          "and .json")
+          "the graph, or what --carry carries; a .npz FILE takes all outputs, where they are tensors; sequences, "
+          "optionals and maps go to .pb and .json; with --cast a type that NumPy lacks (bf16) goes to .npy and .npz as "
+          "a "
+          "wider one")
       .type("[NAME=]FILE");
   verb.option("--steps", o->steps,
               "Run N times, the model's states carried on; an input with one axis more than the model's is a sequence, "

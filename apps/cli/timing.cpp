@@ -1,7 +1,10 @@
 #include "timing.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
+#include "nnex/inspect.h"
 #include "waiting.h"
 
 namespace nnex::cli {
@@ -11,7 +14,33 @@ Result<std::vector<Given>> inputs_of(const Model& model, const TimingOptions& o)
   return o.inputs.values(model, o.model, [&](size_t i) { return stored_or_random(model, i, o.model, o.inputs); });
 }
 
+/// What carried inputs and others share of open extents.
+std::vector<std::string> shared_extents(const Inspection& model, const std::vector<Carry>& carried) {
+  const auto is_carried = [&](const PortInfo& p) {
+    return std::any_of(carried.begin(), carried.end(), [&](const Carry& c) { return c.input == p.name; });
+  };
+  std::set<std::string> ours, others;
+  for (const PortInfo& p : model.inputs)
+    for (size_t i = 0; i < p.extents.size(); ++i)
+      if (p.extents[i] < 0) (is_carried(p) ? ours : others).insert(p.dims[i]);
+  std::vector<std::string> out;
+  std::set_intersection(ours.begin(), ours.end(), others.begin(), others.end(), std::back_inserter(out));
+  return out;
+}
+
 }  // namespace
+
+Result<Model> load_timed(const ModelOptions& o) {
+  NNEX_ASSIGN(const ModelSource source, source_of(o.path));
+  NNEX_ASSIGN(LoadOptions options, o.carrying(source));
+  if (!options.carry.empty()) {
+    LoadOptions as_it_stands = options;
+    as_it_stands.carry.clear();
+    NNEX_ASSIGN(const Inspection model, inspect(source, as_it_stands));
+    for (const std::string& extent : shared_extents(model, options.carry)) options.symbols.emplace(extent, 1);
+  }
+  return load_model(source, options);
+}
 
 void TimingOptions::add_to(Verb verb) {
   model.add_to(verb);
@@ -25,7 +54,7 @@ void TimingOptions::add_to(Verb verb) {
 
 Result<Prepared> prepare(const TimingOptions& o, const RunOptions& options) {
   const auto start = Clock::now();
-  NNEX_ASSIGN(Model model, awaited("loading", [&] { return o.model.load(); }));
+  NNEX_ASSIGN(Model model, awaited("loading", [&] { return load_timed(o.model); }));
   const double load_ms = ms_since(start);
   NNEX_ASSIGN(std::vector<Given> given, inputs_of(model, o));
   const SessionOptions session = o.model.session_options();

@@ -23,6 +23,10 @@ struct TimingOptions {
   void add_to(Verb verb);
 };
 
+/// The model, carried as asked for. An extent that inputs which are carried share with others is 1 where nobody gives
+/// it, as open extents of the others are.
+Result<Model> load_timed(const ModelOptions& o);
+
 /// A session that has run once, and what it runs on.
 struct Prepared {
   Model model;

@@ -244,6 +244,19 @@ void Verb::flag(const std::string& names, bool& into, const std::string& help) {
   if (!group_.empty()) option->group(group_);
 }
 void Verb::group(const std::string& title) { group_ = title; }
+void Verb::only_where(const std::string& name, std::function<bool()> effective, const std::string& otherwise) {
+  if (app_) conditions_->push_back({name, std::move(effective), otherwise});
+}
+
+namespace {
+
+/// Options that were given and would do nothing.
+void check_effects(const CLI::App& verb, const std::vector<Verb::Condition>& conditions) {
+  for (const Verb::Condition& c : conditions)
+    if (verb.count(c.name) > 0 && !c.effective()) throw CLI::ValidationError(c.name, c.otherwise);
+}
+
+}  // namespace
 
 struct CommandLine::Impl {
   CLI::App app;
@@ -263,13 +276,21 @@ CommandLine::~CommandLine() = default;
 Verb CommandLine::verb(const std::string& name, const std::string& help, std::function<int()> action) {
   impl_->app.require_subcommand(1);
   CLI::App* verb = impl_->app.add_subcommand(name, help);
-  verb->callback([this, action = std::move(action)] { impl_->exit_code = action(); });
-  return Verb(impl_->asked.empty() || impl_->asked == name ? verb : nullptr);
+  const auto conditions = std::make_shared<std::vector<Verb::Condition>>();
+  verb->callback([this, verb, conditions, action = std::move(action)] {
+    check_effects(*verb, *conditions);
+    impl_->exit_code = action();
+  });
+  return {impl_->asked.empty() || impl_->asked == name ? verb : nullptr, conditions};
 }
 
 Verb CommandLine::whole(std::function<int()> action) {
-  impl_->app.callback([this, action = std::move(action)] { impl_->exit_code = action(); });
-  return Verb(&impl_->app);
+  const auto conditions = std::make_shared<std::vector<Verb::Condition>>();
+  impl_->app.callback([this, conditions, action = std::move(action)] {
+    check_effects(impl_->app, *conditions);
+    impl_->exit_code = action();
+  });
+  return {&impl_->app, conditions};
 }
 
 namespace {

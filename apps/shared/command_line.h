@@ -55,7 +55,15 @@ class Option {
 /// One verb, or the whole of a program that has none. Null: it is not asked for, and its options go nowhere.
 class Verb {
  public:
-  explicit Verb(CLI::App* app) : app_(app) {}
+  /// An option that has an effect under a condition alone.
+  struct Condition {
+    std::string name;
+    std::function<bool()> effective;
+    std::string otherwise;
+  };
+  using Conditions = std::shared_ptr<std::vector<Condition>>;
+
+  Verb(CLI::App* app, Conditions conditions) : app_(app), conditions_(std::move(conditions)) {}
 
   /// `names`: "--json", "-q,--quiet"; a name without a dash is an argument. The value's home must outlive the parse.
   Option option(const std::string& names, std::string& into, const std::string& help);
@@ -66,6 +74,9 @@ class Verb {
   Option option(const std::string& names, std::vector<double>& into, const std::string& help);
   Option option(const std::string& names, std::optional<uint64_t>& into, const std::string& help);
   void flag(const std::string& names, bool& into, const std::string& help);
+  /// The option (or argument) of this name is refused, where it is given and this is false once all have their values;
+  /// `otherwise`: why, as "no effect without --decode".
+  void only_where(const std::string& name, std::function<bool()> effective, const std::string& otherwise);
   /// What is added to this copy from here on stands under a title of its own in help, behind the verb's own options.
   void group(const std::string& title);
 
@@ -74,6 +85,7 @@ class Verb {
   Option add(const std::string& names, T& into, const std::string& help);
 
   CLI::App* app_;
+  Conditions conditions_;
   std::string group_;
 };
 

@@ -57,9 +57,9 @@ Result<Tensor> start_of(const ir::Graph& graph, ValueId input, const std::vector
   for (const Dim& d : *type.dims) {
     if (const ValueId other = d.is_number() ? ValueId{} : decider(graph, ordinary, d); other.valid())
       return failure(Code::invalid_argument,
-                     "input '{}' of {} cannot be carried while input '{}' decides its extent {}; that needs a "
-                     "number (symbols)",
-                     graph[input].name, type.text(), graph[other].name, d.text());
+                     "input '{}' of {} cannot be carried while input '{}' decides its extent {}: it needs a number",
+                     graph[input].name, type.text(), graph[other].name, d.text())
+          .helped_by({"symbols", "", "gives it one"});
     extents.push_back(d.number().value_or(0));
   }
   NNEX_ASSIGN(Tensor zeros, Tensor::make(type.dtype, Shape(extents)));
