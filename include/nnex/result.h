@@ -5,6 +5,13 @@
 /// empty handle) has made a mistake that no Error can hand back: the program ends with a sentence on standard error, in
 /// every build.
 
+#if __cplusplus < 202002L
+#error "nnex needs C++20: compile with -std=c++20 or a later one"
+#endif
+#ifdef Status
+#error "a header before nnex's defines Status as a macro (X11/Xlib.h does): include nnex first, or #undef Status"
+#endif
+
 #include <memory>
 #include <string>
 #include <string_view>
@@ -101,6 +108,7 @@ class [[nodiscard]] Error {
 [[noreturn]] void misused(std::string_view sentence);
 [[noreturn]] void no_value(const Error& error);
 [[noreturn]] void no_error();
+[[noreturn]] void moved_error();
 
 /// A value, or the Error that stood in its way.
 template <class T>
@@ -172,7 +180,11 @@ class [[nodiscard]] Result {
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(Error error) noexcept : error_(std::move(error)) {}  // NOLINT: implicit on purpose
+  /// An error that was moved elsewhere ends the program: nothing would tell it from success.
+  Status(Error error) noexcept : error_(std::move(error)) {  // NOLINT: implicit on purpose
+    if (!error_.body_) [[unlikely]]
+      moved_error();
+  }
 
   bool ok() const { return !error_.body_; }
   explicit operator bool() const { return ok(); }

@@ -106,6 +106,8 @@ void no_value(const Error& error) {
 
 void no_error() { misused("the error of a Result or Status was taken that has none (ask ok() first)"); }
 
+void moved_error() { misused("an Error was returned as a Status that had been moved elsewhere"); }
+
 void broken(const char* condition, const char* file, int line) {
   const std::string_view path = file;
   const size_t folder = path.rfind("/src/");  // where the tree lay when it was built is nobody's business

@@ -48,6 +48,13 @@ TEST(Misuse, EndsTheProgramWithASentence) {
          const Error other = std::move(e);
          (void)e.text();
        }},
+      {"an Error was returned as a Status that had been moved elsewhere",
+       [] {
+         Error e(Code::limit, "too much");
+         const Error other = std::move(e);
+         const Status s = std::move(e);
+         (void)s.ok();
+       }},
       {"Tensor::of: found 3 values; shape .2,2. takes 4",
        [] {
          (void)Tensor::of(Shape{2, 2}, std::vector<float>{1, 2, 3});
