@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -68,9 +67,11 @@ class CustomRun {
 /// where several sessions run. What they return as errors, or throw, comes back as an Error that names the node.
 struct CustomOperator {
   std::string domain = {}, name = {};  ///< As ONNX has them; the domain of NNEF's custom operations is empty.
-  /// Versions of the domain (ONNX opset import) that it serves.
-  int64_t since = 1, until = std::numeric_limits<int64_t>::max();
-  /// The types of a node's outputs. Optional: without it they are known when the kernel has made them.
+  /// Versions of the domain (ONNX opset import) that it serves. Of a graph that was built here its
+  /// Metadata::opsets[domain] says the version: without it any serves, and ONNX files that are saved of it say 1.
+  int64_t since = 1, until = INT64_MAX;
+  /// The types of a node's outputs, as TypeInfo::of() and parse() make them: one whose text or extents have a number
+  /// that its dims have not is refused. Optional: without it they are known when the kernel has made them.
   std::function<Result<std::vector<TypeInfo>>(const CustomInfer&)> infer = {};
   /// Computes every output that is wanted; that it leaves one out is a fault of the run.
   std::function<Status(CustomRun&)> run = {};

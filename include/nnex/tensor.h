@@ -12,11 +12,22 @@
 #include <vector>
 
 #include "nnex/dtype.h"
+#include "nnex/half.h"
 #include "nnex/result.h"
 #include "nnex/shape.h"
 
 #pragma GCC visibility push(default)
 namespace nnex {
+
+/// What Tensor::from(), of() and scalar() copy: float, double, f16, bf16, bool, std::string, and the integers of C++ by
+/// their width (of characters signed char and unsigned char alone).
+template <class T>
+inline constexpr bool kIsElement =
+    std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, f16> || std::is_same_v<T, bf16> ||
+    std::is_same_v<T, bool> || std::is_same_v<T, std::string> || std::is_same_v<T, signed char> ||
+    std::is_same_v<T, unsigned char> || std::is_same_v<T, short> || std::is_same_v<T, unsigned short> ||
+    std::is_same_v<T, int> || std::is_same_v<T, unsigned> || std::is_same_v<T, long> ||
+    std::is_same_v<T, unsigned long> || std::is_same_v<T, long long> || std::is_same_v<T, unsigned long long>;
 
 /// A dense, row-major, little-endian array. Copies share the bytes, and bytes that are shared are never written:
 /// whoever made a tensor fills it while no copy exists, or writes a clone(). One that was moved elsewhere has no
@@ -42,14 +53,18 @@ class Tensor {
   static Tensor borrow_mutable(DType type, Shape shape, void* data, std::shared_ptr<const void> owner = nullptr);
   /// The same for memory that becomes this tensor's alone, as that of make(): `owner` frees it.
   static Tensor adopt(DType type, Shape shape, void* data, std::shared_ptr<const void> owner);
-  /// A copy of C++ values: float, double, f16, bf16, intN_t, uintN_t, bool, std::string; another type is none that the
-  /// library has. Errors: invalid_argument where
-  /// values.size() is not the shape's product, limit.
+  /// A copy of C++ values (kIsElement). Errors: invalid_argument where values.size() is not the shape's product, limit.
   template <class T>
-  static Result<Tensor> from(Shape shape, const std::vector<T>& values);
+  static Result<Tensor> from(Shape shape, const std::vector<T>& values) {
+    static_assert(kIsElement<T>, "no element of tensors is this type: see nnex::kIsElement");
+    return copied(std::move(shape), values);
+  }
   /// The same for a shape that is known to fit; the program ends where it does not. No memory is std::bad_alloc.
   template <class T>
-  static Tensor of(Shape shape, const std::vector<T>& values);
+  static Tensor of(Shape shape, const std::vector<T>& values) {
+    static_assert(kIsElement<T>, "no element of tensors is this type: see nnex::kIsElement");
+    return surely_copied(std::move(shape), values);
+  }
   template <class T>
   static Tensor scalar(T value) {
     return of<T>(Shape{}, {value});
@@ -106,6 +121,10 @@ class Tensor {
 
  private:
   template <class T>
+  static Result<Tensor> copied(Shape shape, const std::vector<T>& values);
+  template <class T>
+  static Tensor surely_copied(Shape shape, const std::vector<T>& values);
+  template <class T>
   void need_element() const {
     const bool fits = count_ * static_cast<int64_t>(sizeof(T)) == bytes_;
     if (!fits || is_object(dtype_) == std::is_trivially_copyable_v<T>) [[unlikely]]
@@ -140,7 +159,7 @@ struct Sequence {
   std::vector<Value> items;
 };
 
-/// Keys (i64 or str, ascending, rank 1) and as many values (a tensor of rank 1, or other values).
+/// Keys (i64 or str, rank 1, ascending where an operator made them) and a value for each: of numbers a scalar tensor.
 struct Map {
   Tensor keys;
   std::vector<Value> values;
@@ -151,7 +170,8 @@ struct Optional {
   std::shared_ptr<const Value> item;
 };
 
-/// Whatever an edge of a graph carries. Copies share; one that was moved elsewhere is empty.
+/// Whatever an edge of a graph carries. Copies share; one that was moved elsewhere is empty. Whoever takes values
+/// refuses those that nest deeper than 64 (Code::limit).
 class Value {
  public:
   Value() = default;

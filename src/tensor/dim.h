@@ -12,6 +12,7 @@
 #include "base/byte_reader.h"
 #include "base/byte_writer.h"
 #include "nnex/shape.h"
+#include "nnex/tensor.h"
 #include "tensor/dim_type.h"
 
 namespace nnex {
@@ -82,6 +83,9 @@ std::optional<Shape> shape_of(const Dims& dims);
 Dim product(const Dims& dims);
 /// "[N,3,2*H]"; "[?]" for an unknown rank.
 std::string text(const MaybeDims& dims);
+
+template <>
+inline constexpr bool kIsElement<Dim> = true;
 
 }  // namespace nnex
 

@@ -4,28 +4,14 @@
 
 #include <cstdint>
 
+#include "nnex/half.h"
+
 namespace nnex {
 
 /// What a conversion to a float8 type does with values out of range (ONNX Cast `saturate`).
 enum class Overflow : uint8_t { saturate, overflow };
 /// How a conversion to f8e8m0 picks a power of two (ONNX Cast `round_mode`).
 enum class PowerRounding : uint8_t { up, down, nearest };
-
-struct f16 {
-  uint16_t bits = 0;
-  f16() = default;
-  explicit f16(float x);
-  explicit f16(double x);
-  operator float() const;  // NOLINT: widening loses nothing
-};
-
-struct bf16 {
-  uint16_t bits = 0;
-  bf16() = default;
-  explicit bf16(float x);
-  explicit bf16(double x);
-  operator float() const;  // NOLINT
-};
 
 struct f8e4m3fn {
   uint8_t bits = 0;

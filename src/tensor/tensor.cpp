@@ -180,8 +180,23 @@ Result<Tensor> Tensor::clone() const {
 }
 
 namespace {
+/// Of whole numbers by their width.
 template <class T>
-inline constexpr DType kTypeOf = DType::none;
+constexpr DType whole_type() {
+  constexpr bool is_signed = std::is_signed_v<T>;
+  switch (sizeof(T)) {
+    case 1:
+      return is_signed ? DType::i8 : DType::u8;
+    case 2:
+      return is_signed ? DType::i16 : DType::u16;
+    case 4:
+      return is_signed ? DType::i32 : DType::u32;
+    default:
+      return is_signed ? DType::i64 : DType::u64;
+  }
+}
+template <class T>
+inline constexpr DType kTypeOf = whole_type<T>();
 template <>
 inline constexpr DType kTypeOf<double> = DType::f64;
 template <>
@@ -191,22 +206,6 @@ inline constexpr DType kTypeOf<f16> = DType::f16;
 template <>
 inline constexpr DType kTypeOf<bf16> = DType::bf16;
 template <>
-inline constexpr DType kTypeOf<int64_t> = DType::i64;
-template <>
-inline constexpr DType kTypeOf<int32_t> = DType::i32;
-template <>
-inline constexpr DType kTypeOf<int16_t> = DType::i16;
-template <>
-inline constexpr DType kTypeOf<int8_t> = DType::i8;
-template <>
-inline constexpr DType kTypeOf<uint64_t> = DType::u64;
-template <>
-inline constexpr DType kTypeOf<uint32_t> = DType::u32;
-template <>
-inline constexpr DType kTypeOf<uint16_t> = DType::u16;
-template <>
-inline constexpr DType kTypeOf<uint8_t> = DType::u8;
-template <>
 inline constexpr DType kTypeOf<bool> = DType::boolean;
 template <>
 inline constexpr DType kTypeOf<std::string> = DType::str;
@@ -215,7 +214,7 @@ inline constexpr DType kTypeOf<Dim> = kDimType;
 }  // namespace
 
 template <class T>
-Result<Tensor> Tensor::from(Shape shape, const std::vector<T>& values) {
+Result<Tensor> Tensor::copied(Shape shape, const std::vector<T>& values) {
   if (const auto count = shape.checked_count(); count && *count != static_cast<int64_t>(values.size()))
     return failure(Code::invalid_argument, "found {} values; shape {} takes {}", values.size(), shape.text(), *count);
   NNEX_ASSIGN(Tensor made, make(kTypeOf<T>, std::move(shape)));
@@ -225,29 +224,31 @@ Result<Tensor> Tensor::from(Shape shape, const std::vector<T>& values) {
 }
 
 template <class T>
-Tensor Tensor::of(Shape shape, const std::vector<T>& values) {
+Tensor Tensor::surely_copied(Shape shape, const std::vector<T>& values) {
   const bool possible = shape.checked_count().has_value();
-  auto made = from(std::move(shape), values);
+  auto made = copied(std::move(shape), values);
   if (made.ok()) return std::move(made).value();
   if (possible && made.error().code() == Code::limit) throw NoMemory(made.error().message());
   misused("Tensor::of: " + made.error().text());
 }
 
-#define NNEX_VALUES_OF(T)                                             \
-  template Result<Tensor> Tensor::from(Shape, const std::vector<T>&); \
-  template Tensor Tensor::of(Shape, const std::vector<T>&);
+#define NNEX_VALUES_OF(T)                                               \
+  template Result<Tensor> Tensor::copied(Shape, const std::vector<T>&); \
+  template Tensor Tensor::surely_copied(Shape, const std::vector<T>&);
 NNEX_VALUES_OF(double)
 NNEX_VALUES_OF(float)
 NNEX_VALUES_OF(f16)
 NNEX_VALUES_OF(bf16)
-NNEX_VALUES_OF(int64_t)
-NNEX_VALUES_OF(int32_t)
-NNEX_VALUES_OF(int16_t)
-NNEX_VALUES_OF(int8_t)
-NNEX_VALUES_OF(uint64_t)
-NNEX_VALUES_OF(uint32_t)
-NNEX_VALUES_OF(uint16_t)
-NNEX_VALUES_OF(uint8_t)
+NNEX_VALUES_OF(signed char)
+NNEX_VALUES_OF(short)
+NNEX_VALUES_OF(int)
+NNEX_VALUES_OF(long)
+NNEX_VALUES_OF(long long)
+NNEX_VALUES_OF(unsigned char)
+NNEX_VALUES_OF(unsigned short)
+NNEX_VALUES_OF(unsigned)
+NNEX_VALUES_OF(unsigned long)
+NNEX_VALUES_OF(unsigned long long)
 NNEX_VALUES_OF(bool)
 NNEX_VALUES_OF(std::string)
 NNEX_VALUES_OF(Dim)

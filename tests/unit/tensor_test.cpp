@@ -70,6 +70,15 @@ TEST(Tensor, WhatWasMovedElsewhereIsEmpty) {
   EXPECT_EQ(other.text(), "sequence of 2");
 }
 
+TEST(Tensor, IsMadeOfIntegersByTheirWidth) {
+  EXPECT_EQ(Tensor::of<long long>({1}, {-3}).dtype(), DType::i64);
+  EXPECT_EQ(Tensor::of<long>({1}, {-3}).dtype(), sizeof(long) == 8 ? DType::i64 : DType::i32);
+  EXPECT_EQ(Tensor::scalar(7ULL).as<uint64_t>()[0], 7u);
+  EXPECT_EQ(Tensor::scalar(f16(0.5f)).dtype(), DType::f16);
+  EXPECT_EQ(static_cast<float>(Tensor::of<bf16>({1}, {bf16(2.0f)}).as<bf16>()[0]), 2.0f);
+  EXPECT_FALSE(kIsElement<char> || kIsElement<const char*> || kIsElement<wchar_t>);
+}
+
 TEST(Half, RoundTrip) {
   for (uint32_t b = 0; b < 65536; ++b) {
     f16 h;
