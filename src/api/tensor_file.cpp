@@ -16,6 +16,7 @@
 #include "standards/nnef/read_tensor.h"
 #include "standards/onnx/read_proto.h"
 #include "standards/onnx/write_data.h"
+#include "tensor/nesting.h"
 
 namespace nnex {
 namespace {
@@ -193,6 +194,7 @@ Result<Value> read_value(const std::string& path, std::string_view type) {
 Result<std::string> value_bytes(const Value& v, TensorFormat format, std::string_view name) {
   if (v.tensor()) return tensor_bytes(*v.tensor(), format, name);
   return guarded([&]() -> Result<std::string> {
+    NNEX_TRY(check_nesting(v));
     if (format == TensorFormat::onnx) return onnx_format::write_value(v, name);
     if (format != TensorFormat::json) return tensors_alone(fmt::format("{} '{}'", v.text(), name));
     NNEX_ASSIGN(const auto json, json_of(v));

@@ -23,6 +23,7 @@
 #include "nnex/model.h"
 #include "nnex/save.h"
 #include "nnex/source.h"
+#include "tensor/nesting.h"
 
 struct nnex_error {
   nnex_code code;
@@ -32,8 +33,6 @@ struct nnex_error {
 };
 
 namespace nnex::c {
-/// How deep values, and those of WebNN, nest that are made here: who frees, copies or prints one descends.
-inline constexpr int kMaxNesting = 64;
 /// How deep a value nests: as deep as its first items do.
 int nesting_of(const Value& v);
 }  // namespace nnex::c

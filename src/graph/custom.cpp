@@ -12,6 +12,7 @@
 #include "graph/verify.h"
 #include "tensor/has_memory.h"
 #include "tensor/kept.h"
+#include "tensor/nesting.h"
 
 namespace nnex {
 namespace {
@@ -158,6 +159,8 @@ Result<Tensor*> CustomRun::output(size_t o, DType dtype, const Shape& shape) {
 Status CustomRun::set(size_t o, Value value) {
   if (o >= out_.size()) return failure(Code::invalid_argument, "{}: output {}; the node has {}", op_, o, out_.size());
   if (value.empty()) return failure(Code::invalid_argument, "{}: output {} is set to nothing", op_, o);
+  if (const Status flat = check_nesting(value); !flat.ok())
+    return failure(Code::limit, "{}: output {}: {}", op_, o, flat.error().message());
   if (!out_[o]) return {};
   Tensor* planned = out_[o]->tensor();
   const Tensor* t = value.tensor();

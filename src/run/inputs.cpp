@@ -7,6 +7,7 @@
 
 #include "base/failure.h"
 #include "base/try.h"
+#include "tensor/nesting.h"
 #include "tensor/sparse.h"
 
 namespace nnex {
@@ -37,6 +38,18 @@ bool all_have_memory(const Value& v) {
   if (const Map* m = v.map()) return has_memory(m->keys) && each(m->values);
   if (const Optional* o = v.optional()) return !o->item || all_have_memory(*o->item);
   return true;
+}
+
+/// A sequence of maps, say, to the last of them.
+bool maps_are_whole(const Value& v) {
+  const auto each = [](const std::vector<Value>& items) {
+    return std::all_of(items.begin(), items.end(), maps_are_whole);
+  };
+  if (const Sequence* s = v.sequence()) return each(s->items);
+  if (const Optional* o = v.optional()) return !o->item || maps_are_whole(*o->item);
+  const Map* m = v.map();
+  if (!m) return true;
+  return m->keys.shape().rank() == 1 && m->keys.count() == static_cast<int64_t>(m->values.size()) && each(m->values);
 }
 
 bool extents_fit(const MaybeDims& dims, const Shape& shape) {
@@ -108,12 +121,15 @@ Status check_input(const InputPort& port, const Value& value, std::map<std::stri
   if (value.empty())
     return failure(Code::invalid_argument, "{} '{}' is missing; needed {}", what, port.info.name, port.info.type);
   if (port.info.dtype == DType::none) {
+    if (const Status flat = check_nesting(value); !flat.ok())
+      return failure(Code::limit, "{} '{}': {}", what, port.info.name, flat.error().message());
     if (!fits(port.type, value)) return wrong(type_of(value).text());
   } else {
     if (!t) return wrong(value.text());
     if (const auto more = misfit(port.info, *t, symbols)) return wrong(value.text(), *more);
   }
   if (!all_have_memory(value)) return wrong(value.text() + " without memory");
+  if (!maps_are_whole(value)) return wrong(value.text(), "; a map has keys of rank 1, and a value for each");
   if (const SparseTensor* s = value.sparse())
     if (const Status sound = check_sparse(*s); !sound.ok()) return wrong(value.text(), "; " + sound.error().message());
   return {};

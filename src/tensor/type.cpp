@@ -47,7 +47,11 @@ Type type_of(const Value& value) {
   if (const Sequence* s = value.sequence()) {
     if (s->items.empty()) return Type::sequence(Type::tensor(s->element));
     Type item = type_of(s->items[0]);
-    for (const Value& v : s->items) item = join(item, type_of(v), "sequence").value_or(Type{});
+    for (size_t i = 1; i < s->items.size(); ++i) {
+      auto both = join(item, type_of(s->items[i]), "sequence");
+      if (!both) return Type::sequence({});
+      item = *std::move(both);
+    }
     return Type::sequence(std::move(item));
   }
   if (const Map* m = value.map()) return Type::map(m->keys.dtype(), m->values.empty() ? Type{} : type_of(m->values[0]));
