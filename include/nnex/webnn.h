@@ -71,7 +71,8 @@ class Graph {
 struct Environment {
   /// Where futures are settled and their callbacks run: an event loop's way to be given a task, callable from any
   /// thread. Empty: on the timeline's thread. With a loop, what a task finds is what the loop's thread did before it: a
-  /// tensor destroyed after readTensor() and before the task rejects the read.
+  /// tensor destroyed after readTensor() and before the task rejects the read. Where it throws, standard error has a
+  /// sentence and the task runs on the timeline's thread.
   std::function<void(std::function<void()>)> post;
   /// Threads one inference may use; 0: all this process may.
   int threads = 0;

@@ -108,6 +108,9 @@ class [[nodiscard]] Status {
 /// The value of a Future<Nothing>: a promise of undefined.
 struct Nothing {};
 
+/// Calls a function of the host that nobody waits for: what it throws ends here, with a sentence on standard error.
+void call_back(const std::function<void()>& function);
+
 /// The other end of a Future: settled once, by whoever comes first. Copies share.
 template <class T>
 class Promise;
@@ -130,7 +133,8 @@ class Future {
   }
   /// Waits and copies the result.
   Result<T> get() const { return wait(); }
-  /// Calls back once, when it is settled: on the thread that settles it, or here and now when it is already.
+  /// Calls back once, when it is settled: on the thread that settles it, or here and now when it is already. What the
+  /// callback throws ends there, with a sentence on standard error: nobody could take it.
   void then(Callback callback) const {
     {
       std::lock_guard lock(state_->mutex);
@@ -139,7 +143,7 @@ class Future {
         return;
       }
     }
-    callback(*state_->result);
+    call_back([&] { callback(*state_->result); });
   }
 
  private:
@@ -170,7 +174,7 @@ class Promise {
       callbacks.swap(state_->callbacks);
       state_->settled.notify_all();
     }
-    for (const auto& callback : callbacks) callback(*state_->result);
+    for (const auto& callback : callbacks) call_back([&] { callback(*state_->result); });
     return true;
   }
 

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 #include "base/copy_bytes.h"
+#include "base/function_ref.h"
+#include "base/guarded.h"
 #include "base/joined.h"
 #include "base/large_memory.h"
 #include "base/try.h"
@@ -143,11 +146,27 @@ void TensorMemory::free() {
   bytes = nnex::Tensor();
 }
 
+namespace {
+
+/// Calls a function of the host that gives nothing back: whether it threw, of which standard error has a sentence.
+bool threw(std::string_view who, FunctionRef<void()> function) {
+  const auto called_it = [&]() -> nnex::Status { return function(), nnex::Status(); };
+  const nnex::Status called =
+      nnex::called(called_it, [](Code code, const char* what) { return nnex::Error(code, what); });
+  if (called.ok()) return false;
+  const std::string text = fmt::format("nnex: {} threw: {}\n", who, called.error().message());
+  std::fputs(text.c_str(), stderr);
+  return true;
+}
+
+}  // namespace
+
+void call_back(const std::function<void()>& function) { (void)threw("a callback of Future::then", function); }
+
 void ContextCore::complete(std::function<void()> task) const {
-  if (post)
-    post(std::move(task));
-  else
-    task();
+  if (!post) return task();
+  const auto kept = std::make_shared<const std::function<void()>>(std::move(task));  // it may hold what was read
+  if (threw("Environment::post", [&] { post([kept] { (*kept)(); }); })) (*kept)();
 }
 
 void ContextCore::lose(const std::string& message) {
@@ -340,7 +359,7 @@ Future<Nothing> Context::readTensor(const Tensor& tensor, std::span<std::byte> o
       promise.settle(Nothing{});
     };
     if (!core->post) return settle({memory->bytes.data(), static_cast<size_t>(memory->bytes.bytes())});
-    core->post([memory, promise, id, settle, bytes = copy_of(memory->bytes)] {
+    core->complete([memory, promise, id, settle, bytes = copy_of(memory->bytes)] {
       if (bytes.ok()) return settle(*bytes);
       if (memory->reads.claim(id)) promise.settle(bytes.error());
     });

@@ -12,6 +12,7 @@
 #include <deque>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -295,6 +296,23 @@ TEST(WebnnTimeline, WithoutAThreadOfItsOwn) {
   const Tensor a = tensor_of(context), b = tensor_of(context);
   ASSERT_TRUE(context.dispatch(add, {{"x", a}}, {{"y", b}}).ok());
   EXPECT_EQ(number(context.readTensor(b).get()), 1);
+}
+
+TEST(WebnnTimeline, WhatFunctionsOfTheHostThrowEndsThere) {
+  testing::internal::CaptureStderr();
+  {
+    const Context context = context_of();
+    const Tensor a = tensor_of(context);
+    context.readTensor(a).then([](const auto&) { throw std::runtime_error("in then"); });
+    EXPECT_EQ(number(context.readTensor(a).get()), 0);
+    Environment environment;
+    environment.post = [](const std::function<void()>&) { throw std::runtime_error("the loop is gone"); };
+    const Context alone = context_of(environment);  // its tasks run on the timeline
+    EXPECT_EQ(number(alone.readTensor(tensor_of(alone)).get()), 0);
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("nnex: a callback of Future::then threw: in then\n"), std::string::npos) << said;
+  EXPECT_NE(said.find("nnex: Environment::post threw: the loop is gone\n"), std::string::npos) << said;
 }
 
 TEST(WebnnTimeline, HandlesMayGoInAnyOrder) {
