@@ -258,8 +258,9 @@ NNEX_C_API nnex_error* nnex_load_options_carry_likely(nnex_load_options* options
  * 0: three quarters of what there is), "archive_ratio", "archive_limit", "exact" (0), "portable" (0), "isa" ("scalar",
  * "sse4", "avx2", ...), "cache" (a folder that keeps compiled models: nnex_model_cache), "dialect" (of NNEF:
  * "automatic", "standard", "tract"), "weight_seed", "expand_compounds" (0), "cvm_answers"
- * ("nnex", "formal"). Numbers and truth values are texts ("1", "0"). Error: NNEX_INVALID_ARGUMENT, with what there is.
- */
+ * ("nnex", "formal"), "timeout_ns" (of reading and compiling by each call, asked between nodes and between passes:
+ * NNEX_CANCELLED; 0: none). Numbers and truth values are texts ("1", "0"). Error: NNEX_INVALID_ARGUMENT, with what
+ * there is. */
 NNEX_C_API nnex_error* nnex_load_options_set(nnex_load_options* options, const char* name, const char* value);
 
 /* ---- Custom operators: what nnex lacks, computed by the host ----
@@ -375,7 +376,8 @@ NNEX_C_API nnex_error* nnex_session_make(const nnex_model* model, const nnex_ses
 NNEX_C_API void nnex_session_free(nnex_session* session);
 /* One inference: inputs in the model's order, `outputs` filled with new values in the model's order (NULL where it
  * fails). Errors: NNEX_INVALID_ARGUMENT (count, type or shape: found and needed), NNEX_FAULT, NNEX_LIMIT,
- * NNEX_CANCELLED. */
+ * NNEX_CANCELLED. The first run with inputs of such extents plans it and packs the weights, which is asked to stop
+ * between nodes (nnex_session_prepare does both ahead). */
 NNEX_C_API nnex_error* nnex_session_run(nnex_session* session, nnex_value* const* inputs, size_t input_count,
                                         nnex_value** outputs, size_t output_count, const nnex_run_options* options);
 /* The same into tensors of the caller's, of the outputs' types and extents, of nnex_tensor_make or nnex_tensor_borrow,

@@ -112,13 +112,19 @@ struct LoadOptions {
   /// and the same instruction set: mapped, with its weights as kernels read them, so that it is neither read nor
   /// compiled nor packed again. A file there that is stale (a file of the model changed), of another build or damaged
   /// counts as missing and is replaced. Model::cache() tells; nothing fails for the folder's sake. Whoever may write
-  /// into it decides what the models answer. Not for WebAssembly.
+  /// into it decides what the models answer. Files of 4 MiB and more are mapped, unless `map` is never: whoever
+  /// shortens such a one in place ends the processes that read it. Not for WebAssembly.
   std::string cache = {};
 
   /// Outputs that become inputs of the next run. They are no ports any more but states, named as the input: what a run
   /// makes stays where it is, nothing is copied. A state begins with zeros; an extent that no symbol fixes begins as 0,
   /// as that of a cache that grows.
   std::vector<Carry> carry = {};
+
+  /// Stops reading and compiling from another thread, or at a time: asked between nodes and between passes, so that one
+  /// large file or constant is still read whole. Code::cancelled. Of one call alone: graphs do not keep them.
+  const std::atomic<bool>* cancel = nullptr;
+  std::optional<std::chrono::steady_clock::time_point> deadline = {};
 };
 
 struct SessionOptions {
@@ -126,7 +132,10 @@ struct SessionOptions {
   uint64_t seed = 0;  ///< For random operators without a seed of their own.
 };
 
-/// Stops a run from another thread, or at a time.
+/// Stops a run from another thread, or at a time: asked between nodes and within long ones, and between nodes while the
+/// first run with such inputs is planned and its weights are packed (Session::prepare() does both ahead). What was
+/// packed until then stays. Of a model whose extents are fixed the weights are packed whole: each replaces what it was
+/// read from.
 struct RunOptions {
   const std::atomic<bool>* cancel = nullptr;
   std::optional<std::chrono::steady_clock::time_point> deadline = {};
@@ -164,8 +173,8 @@ class Session;
 /// `hn` to `h0` or `h`. In the outputs' order.
 std::vector<Carry> likely_carries(const std::vector<PortInfo>& inputs, const std::vector<PortInfo>& outputs);
 
-/// A compiled network: immutable, shared by copies, sessions and threads. One that was default-constructed holds none,
-/// and may only be assigned to.
+/// A compiled network: immutable, shared by copies, sessions and threads. One that was default-constructed or moved
+/// elsewhere holds none, and may only be assigned to: another use ends the program.
 class Model {
  public:
   /// Reads a model of any standard. Errors: unreadable, invalid_model, unsupported (names every operator that is
@@ -209,7 +218,8 @@ class Model {
   std::shared_ptr<Impl> impl_;
 };
 
-/// One caller's memory and state. One run at a time (checked); move-only.
+/// One caller's memory and state. One run at a time (checked); move-only. One that was moved elsewhere may only be
+/// assigned to: another use ends the program.
 class Session {
  public:
   Session(Session&&) noexcept;
@@ -221,8 +231,9 @@ class Session {
   /// borrowed without an owner are copied.
   /// Errors: invalid_argument (count, type or shape: found and needed), fault (data), limit, cancelled.
   Result<std::vector<Value>> run(std::span<const Value> inputs, const RunOptions& options = {});
-  /// The same into the caller's memory: outputs[i] has the type and extents of output i and shares its bytes with no
-  /// input or other output. Kernels write straight into it where it is aligned, else it is copied at the end.
+  /// The same into the caller's memory (of texts std::string objects): outputs[i] has the type and extents of output i
+  /// and shares its bytes with no input or other output. Kernels write straight into it where it is aligned, else it is
+  /// copied at the end.
   Status run_into(std::span<const Value> inputs, std::span<Tensor> outputs, const RunOptions& options = {});
   /// The same by name; every input once.
   Result<std::map<std::string, Value>> run(const std::map<std::string, Value>& inputs, const RunOptions& options = {});
@@ -230,8 +241,8 @@ class Session {
   /// Plans ahead for inputs of these shapes, by name (inputs that are not named have the extents the model declares),
   /// and packs the weights: the first run with such inputs is then as fast as the next. What a run alone can tell
   /// (extents that depend on data, blocks of If and Loop) is planned when it is met. Errors: invalid_argument (no such
-  /// input, a shape that does not fit, an extent that nobody names, a run is on), limit, those of planning.
-  Status prepare(const std::map<std::string, std::vector<int64_t>>& shapes = {});
+  /// input, a shape that does not fit, an extent that nobody names, a run is on), limit, cancelled, those of planning.
+  Status prepare(const std::map<std::string, std::vector<int64_t>>& shapes = {}, const RunOptions& options = {});
 
   /// What the session keeps under a label: what the last run made of it, or its first content.
   /// Errors: invalid_argument (no such label; a run is on).

@@ -10,6 +10,7 @@
 #include "api/read.h"
 #include "base/failure.h"
 #include "base/guarded.h"
+#include "base/loading.h"
 #include "base/try.h"
 #include "graph/custom.h"
 #include "graph/symbols.h"
@@ -128,13 +129,16 @@ Result<Format> format_of_model(const ModelSource& source) {
 }
 
 Result<Graph> load_graph(const ModelSource& source, const LoadOptions& options) {
+  const Loading loading(options.cancel, options.deadline);
   return guarded([&]() -> Result<Graph> {
     std::shared_ptr<const OnnxFile> file;
     NNEX_ASSIGN(ir::Graph graph, read(source, options, &file));
     NNEX_TRY(fix_symbols(graph, options.symbols));
     resolve_custom(graph, options.custom_operators);
     NNEX_TRY(check_carry(graph, options));
-    return wrap(std::move(graph), std::make_shared<const LoadOptions>(options), std::move(file));
+    LoadOptions kept = options;
+    kept.cancel = nullptr, kept.deadline.reset();  // of this call alone
+    return wrap(std::move(graph), std::make_shared<const LoadOptions>(std::move(kept)), std::move(file));
   });
 }
 

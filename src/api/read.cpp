@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/formats.h"
+#include "base/loading.h"
 #include "base/mapped_file.h"
 #include "graph/symbols.h"
 #include "run/options.h"
@@ -232,7 +233,9 @@ Result<ir::Graph> read_format(const Recognised& model, const LoadOptions& option
 Result<ir::Graph> read_model(const Recognised& model, const LoadOptions& options,
                              std::shared_ptr<const OnnxFile>* file) {
   NNEX_TRY(check_options(options));
+  const Loading loading(options.cancel, options.deadline);
   auto graph = read_format(model, options, file);
+  NNEX_TRY(Loading::check());  // before what a reader that was stopped says of the rest
   if (graph.ok() && options.memory_limit > 0) graph->fold_limit = options.memory_limit;
   return graph;
 }

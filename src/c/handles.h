@@ -52,6 +52,7 @@ struct nnex_source {
 
 struct nnex_load_options {
   nnex::LoadOptions options;
+  int64_t timeout_ns = 0;  ///< Of each call that they are given; 0: none.
 };
 
 struct nnex_port {
@@ -155,7 +156,7 @@ Result<Saving> unproven(const nnex_save_options* given);
 /// The same for files in memory, which need a format.
 Result<Saving> in_memory(const nnex_save_options* given);
 /// The options behind a handle that may be null.
-inline LoadOptions options_of(const nnex_load_options* o) { return o ? o->options : LoadOptions(); }
+LoadOptions options_of(const nnex_load_options* o);
 /// A struct that is versioned by its size, and where the members end that its first version had.
 struct FirstVersion {
   const char* name;

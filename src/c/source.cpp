@@ -1,6 +1,7 @@
 // Sources and options of the C interface.
 
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <memory>
 
@@ -122,10 +123,21 @@ Status set(LoadOptions& o, const char* name, const char* value) {
   return Error(Code::invalid_argument,
                "found option '" + std::string(name) +
                    "'; needed optimize, map, external_folder, memory_limit, archive_ratio, archive_limit, exact, "
-                   "portable, isa, cache, dialect, weight_seed, expand_compounds or cvm_answers");
+                   "portable, isa, cache, dialect, weight_seed, expand_compounds, cvm_answers or timeout_ns");
 }
 
 }  // namespace
+
+LoadOptions options_of(const nnex_load_options* o) {
+  if (!o) return {};
+  LoadOptions options = o->options;
+  const auto now = std::chrono::steady_clock::now();
+  const std::chrono::nanoseconds timeout(o->timeout_ns);
+  if (o->timeout_ns > 0 && timeout < std::chrono::steady_clock::time_point::max() - now)
+    options.deadline = now + timeout;
+  return options;
+}
+
 }  // namespace nnex::c
 
 using namespace nnex;
@@ -241,6 +253,7 @@ nnex_error* nnex_load_options_set(nnex_load_options* options, const char* name, 
     NNEX_C_NEED(options);
     NNEX_C_NEED(name);
     NNEX_C_NEED(value);
+    if (std::strcmp(name, "timeout_ns") == 0) return number(name, value, options->timeout_ns);
     return set(options->options, name, value);
   });
 }

@@ -2,6 +2,7 @@
 #include <unordered_set>
 
 #include "base/faults.h"
+#include "base/loading.h"
 #include "fusion/fusion.h"
 #include "graph/custom.h"
 #include "graph/infer.h"
@@ -114,6 +115,7 @@ Result<int> fold(ir::Graph& graph, Codes codes) {
     bool constant = true;
     for (ValueId v : node.in) constant &= !v.valid() || (graph[v].constant.tensor() && !graph.late(v));
     if (!constant || steps_bound(node, [&](ValueId v) -> const Type& { return graph[v].type; }) > kSteps) continue;
+    NNEX_TRY(Loading::check());
     auto values = folded(graph, id, codes == Codes::keep_stored ? kSmall : kBudget, growth);
     if (!values.ok()) continue;
     for (size_t o = 0; o < graph[id].out.size(); ++o) {

@@ -8,6 +8,7 @@
 #include "base/built.h"
 #include "base/failure.h"
 #include "base/faults.h"
+#include "base/loading.h"
 #include "graph/custom.h"
 #include "graph/infer.h"
 #include "graph/verify.h"
@@ -132,6 +133,7 @@ std::span<const PassDef> pipeline() { return kPasses; }
 Status optimize(ir::Graph& graph, const PipelineOptions& options) {
   bool stale = false;  // the types
   for (const PassDef& pass : kPasses) {
+    NNEX_TRY(Loading::check());
     const bool infers = pass.run == infer_again;
     if (!infers || (stale && has_open_types(graph))) {
       NNEX_ASSIGN(const int times, pass.run(graph));

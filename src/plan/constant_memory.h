@@ -21,6 +21,7 @@ class ConstantMemory {
   void allow_loss() { loss_allowed_ = true; }
   /// Somebody has seen the graph and may hold its constants.
   void keep_all() { loss_allowed_ = false; }
+  bool may_lose() const { return loss_allowed_; }
 
   /// Gives back every page of the mapped files that constants lie in, once those who looked at all of them are done.
   void release_files() const;

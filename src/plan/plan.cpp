@@ -57,6 +57,7 @@ class Planner {
     for (size_t i = 0; i < nodes_.size(); ++i) {
       if (run_ && i == run_->end) run_ = nullptr, border_.clear(), ++run;
       if (run != runs_.end() && i == run->first) begin_run(*run);
+      NNEX_TRY(go_on());
       NNEX_TRY(add_step(nodes_[i]));
     }
     run_ = nullptr;
@@ -65,11 +66,18 @@ class Planner {
   }
 
  private:
+  /// What others planned and packed stays; of this plan nothing does.
+  Status go_on() const {
+    if (!c_.stop || (c_.only_plan && c_.memory.may_lose()) || !c_.stop->stop()) return {};
+    return Error(Code::cancelled, "planning was cancelled");
+  }
+
   /// Nodes up to the first whose extents only a run can tell.
   Status find_stretch() {
     std::set<ValueId> made;
     for (NodeId id = from_; id.valid(); id = graph_[id].next) {
       const Node& node = graph_[id];
+      NNEX_TRY(go_on());
       NNEX_TRY(inference_.node(id));
       if (!known(node)) {
         if (!nodes_.empty() && waits_for(node, made)) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/interrupt.h"
 #include "graph/graph.h"
 #include "graph/infer.h"
 #include "kernels/kernel.h"
@@ -97,6 +98,8 @@ struct PlanContext {
   int64_t cache_bytes;  ///< Activations that pass it run in slices, which hold as much.
   /// No other plan will be made of this block: a plan of all its nodes may lose the constants that it packs.
   bool only_plan = false;
+  /// Asked between nodes, unless the plan loses constants as it goes: nobody could plan again. Null: nobody stops it.
+  const Interrupt* stop = nullptr;
 };
 
 /// Plans the nodes of a block from `from` on. Errors: those of inference (with the node's place), limit when the arena

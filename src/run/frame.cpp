@@ -112,10 +112,14 @@ Status Frame::run_into(std::span<const Value> inputs, std::span<Tensor> outputs,
     NNEX_ASSIGN(const Value* v, result(made[i]));
     const Tensor* t = v->tensor();
     Tensor& to = outputs[i];
-    if (!t || t->dtype() != to.dtype() || !(t->shape() == to.shape()) || is_object(to.dtype()))
+    if (!t || t->dtype() != to.dtype() || !(t->shape() == to.shape()))
       return failure(Code::invalid_argument, "output '{}': found room for {}; needed {}", ports[i].name,
                      Value(to).text(), v->text());
-    if (t->data() != to.data() && t->bytes() > 0) copy_bytes(to.mutable_data(), t->data(), t->bytes());
+    if (t->data() == to.data() || t->count() == 0) continue;
+    if (to.dtype() == DType::str)
+      std::copy(t->strings().begin(), t->strings().end(), to.mutable_as<std::string>().begin());
+    else
+      copy_bytes(to.mutable_data(), t->data(), t->bytes());
   }
   std::vector<Value> next;
   for (ValueId v : carried) {
@@ -180,7 +184,7 @@ Status Frame::run_steps(std::span<const plan::Step> steps, std::span<const Bound
   return {};
 }
 
-Status Frame::prepare(std::span<const Value> inputs) {
+Status Frame::prepare(std::span<const Value> inputs, const RunOptions& options) {
   const NodeId first = graph_[kMain].first;
   if (!first.valid()) return {};
   const auto is_input = [&](ValueId v) {
@@ -193,8 +197,10 @@ Status Frame::prepare(std::span<const Value> inputs) {
   FloatMode mode;
   Team team(options_.threads);
   team_ = &team;
-  const RunOptions options;
   run_options_ = &options;
+  const auto stop = [&] { return !interrupted().ok(); };
+  std::optional<Interrupt> asked;
+  if (options.cancel || options.deadline) asked.emplace(stop);
   for (size_t i = 0; i < graph_.inputs().size(); ++i)
     slots_[graph_.inputs()[i].n] = i < inputs.size() ? inputs[i] : states[i - inputs.size()];
   auto planned = bound(kMain, first);
@@ -286,14 +292,17 @@ Result<std::shared_ptr<const plan::Plan>> Frame::plan_for(BlockId block, NodeId 
     }
   }
   AccountScope uncounted(nullptr);  // packed weights and plans are kept for other runs, whole
+  const Interrupt* const asked = Interrupt::current();
   const auto go_on = [] { return false; };
-  const Interrupt uninterrupted(go_on);
+  const Interrupt uninterrupted(go_on);  // within a node: what is half packed others would find
   Compiled& m = *model_;
   plan::PlanContext context{graph_, *m.loops, m.packs, m.constants, m.memory_limit, *team_, m.memory, m.cache_bytes};
+  context.stop = asked;
   const auto planned = [&]() -> Result<std::shared_ptr<const plan::Plan>> {
     auto made = plan::make_plan(context, block, from, live);
-    if (!made.ok()) return of_the_data(std::move(made).error());
-    return made;
+    if (made.ok()) return made;
+    if (made.error().code() == Code::cancelled) NNEX_TRY(interrupted());
+    return of_the_data(std::move(made).error());
   };
   if (!m.one_plan) return planned();
   const std::lock_guard<std::mutex> lock(m.planning);

@@ -53,7 +53,7 @@ class Frame {
 
   /// Plans the network for inputs like these, of which types alone are read, and packs its weights: as far as nothing
   /// depends on their contents. Errors: those of planning.
-  Status prepare(std::span<const Value> inputs);
+  Status prepare(std::span<const Value> inputs, const RunOptions& options);
 
   std::atomic<bool> profiling{false};  ///< Of the runs that begin from now on.
   std::vector<NodeTime> times;

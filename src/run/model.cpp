@@ -10,6 +10,7 @@
 #include "base/built.h"
 #include "base/cache.h"
 #include "base/guarded.h"
+#include "base/loading.h"
 #include "base/nearest.h"
 #include "base/quota.h"
 #include "graph/exact.h"
@@ -155,6 +156,7 @@ namespace {
 /// Compiles a graph as the options say and `set` adds.
 template <class Set>
 Result<Model> compile_with(ir::Graph graph, const LoadOptions& options, Set&& set) {
+  const Loading loading(options.cancel, options.deadline);
   return guarded([&]() -> Result<Model> {
     NNEX_TRY(check_options(options));
     NNEX_ASSIGN(const kernels::simd::Loops* const loops, chosen_loops(options));
@@ -180,6 +182,7 @@ Result<Model> compile_own(ir::Graph graph, const LoadOptions& options) {
 
 Result<Model> compile_cached(const std::string& path, const LoadOptions& options,
                              FunctionRef<Result<ReadGraph>()> load) {
+  const Loading loading(options.cancel, options.deadline);
   return guarded([&] { return Model::Impl::cached(path, options, load); });
 }
 
@@ -197,7 +200,11 @@ Result<Model> Model::Impl::compile(ir::Graph graph, const Compilation& how) {
   const BlockScope scope(constants);
   if (how.options.optimize) NNEX_TRY(passes::optimize(graph));
   if (how.options.exact) NNEX_TRY(check_exact(graph));
-  return of(std::move(graph), std::move(ports), how);
+  NNEX_TRY(Loading::check());
+  Model model = of(std::move(graph), std::move(ports), how);
+  if (!how.keep && !how.options.cache.empty())
+    model.impl_->told(CacheUse::none, "", "only models that are loaded from a path are kept");
+  return model;
 }
 
 Model Model::Impl::of(ir::Graph graph, Ports ports, const Compilation& how) {
@@ -425,11 +432,11 @@ Result<std::vector<Value>> Session::Impl::stand_ins(const std::map<std::string, 
   return out;
 }
 
-Status Session::prepare(const std::map<std::string, std::vector<int64_t>>& shapes) {
+Status Session::prepare(const std::map<std::string, std::vector<int64_t>>& shapes, const RunOptions& options) {
   NNEX_ASSIGN(const std::vector<Value> inputs, impl().stand_ins(shapes));
   // A sequence or a map has no shape that could be told ahead.
   if (std::any_of(inputs.begin(), inputs.end(), [](const Value& v) { return v.empty(); })) return {};
-  return impl().once(inputs, [&] { return impl().frame.prepare(inputs); });
+  return impl().once(inputs, [&] { return impl().frame.prepare(inputs, options); });
 }
 
 namespace {

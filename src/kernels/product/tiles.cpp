@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/interrupt.h"
 #include "base/try.h"
 #include "kernels/product/codes.h"
 #include "ops/built.h"
@@ -56,7 +57,8 @@ void Job::run(const Parts::Range& range, float* unpacked) const {
   Part own;
   own.finish = kernels::tile_end(end, 0, 0);
   own.unpacked = unpacked;
-  for (int64_t panel = range.panel_begin; panel < range.panel_end; panel += block_panels) {
+  // A part may be all of a large product: of one thread it is.
+  for (int64_t panel = range.panel_begin; panel < range.panel_end && !Interrupt::wanted(); panel += block_panels) {
     Block block{0, panel, std::min(panel + block_panels, range.panel_end)};
     do {
       for (int64_t p = panel; kHasCodes && unpacked && p < block.panel_end; ++p)

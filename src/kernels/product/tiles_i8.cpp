@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/interrupt.h"
 #include "kernels/product/loops_tile_avx2.h"
 #include "kernels/product/loops_tile_u8.h"
 
@@ -57,7 +58,7 @@ struct IntJob {
 template <class T>
 void IntJob<T>::run(const Parts::Range& r) const {
   IntScratch<T> scratch;
-  for (int64_t panel = r.panel_begin; panel < r.panel_end; panel += block_panels) {
+  for (int64_t panel = r.panel_begin; panel < r.panel_end && !Interrupt::wanted(); panel += block_panels) {
     const Parts::Range block = {r.tile_begin, r.tile_end, panel, std::min(panel + block_panels, r.panel_end)};
     int64_t k0 = 0;
     do {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/failure.h"
+#include "base/loading.h"
 #include "standards/nnef/check_call.h"
 #include "standards/nnef/import_call.h"
 #include "standards/nnef/import_row.h"
@@ -98,6 +99,7 @@ Result<Tensor> as_integers32(const Tensor& t) {
 }
 
 Status Importer::import_operation(const Operation& op, Tensors& tensors) {
+  NNEX_TRY(Loading::check());
   if (op.declaration->is_custom()) return custom(op, tensors);
   const OperationRow& row = operation_row(*op.declaration);
   if (!is_known(op.args, tensors)) return ImportCall(graph_, op, tensors, 0, row.rule, integers_, dry_).read();

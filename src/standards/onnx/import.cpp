@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/failure.h"
+#include "base/loading.h"
 #include "standards/onnx/import_function.h"
 
 namespace nnex::onnx_format {
@@ -299,7 +300,10 @@ Status Importer::graph_body(const GraphParts& parts, BlockId block, bool main, s
   }
   const auto coming = std::exchange(coming_, parts.nodes);
   Status made = [&]() -> Status {
-    for (std::string_view message : parts.nodes) NNEX_TRY(node(message, block, {}));
+    for (std::string_view message : parts.nodes) {
+      NNEX_TRY(Loading::check());
+      NNEX_TRY(node(message, block, {}));
+    }
     return {};
   }();
   coming_ = coming;

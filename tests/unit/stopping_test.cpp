@@ -1,0 +1,146 @@
+// What stops before it is done: planning and packing, reading and compiling; and what is left then is whole.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+
+#include "door.h"
+#include "nnex.h"
+#include "nnex/graph.h"
+#include "nnex/model.h"
+#include "source.h"
+
+namespace nnex::test {
+namespace {
+
+/// y = x through eight products with weights of their own, of open extents.
+Model eight_products() {
+  Graph g;
+  const ValueId x = *g.add_input("x", "f32[N,64]");
+  ValueId y = x;
+  for (int i = 0; i < 8; ++i) {
+    std::vector<float> w(64 * 64);
+    for (size_t k = 0; k < 64; ++k) w[k * 65] = 1;
+    y = *g.add("matmul", {y, *g.add_constant(Tensor::of<float>({64, 64}, w))});
+  }
+  EXPECT_TRUE(g.set_outputs({{"y", y}}).ok());
+  return *Model::compile(g);
+}
+
+TEST(Stopping, PlanningAsksBetweenNodes) {
+  const Model model = eight_products();
+  Session session = model.session({.threads = 1});
+  std::atomic<bool> cancel{true};
+  RunOptions options;
+  options.cancel = &cancel;
+  const std::vector<Value> in{Tensor::of<float>({1, 64}, std::vector<float>(64, 3))};
+  const auto stopped = session.run(in, options);
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().code(), Code::cancelled);
+  EXPECT_EQ(stopped.error().text(), "the run was cancelled");
+  EXPECT_EQ(model.packed_memory(), 0);
+  RunOptions late;
+  late.deadline = std::chrono::steady_clock::now();
+  const Status prepared = session.prepare({{"x", {1, 64}}}, late);
+  ASSERT_FALSE(prepared.ok());
+  EXPECT_EQ(prepared.error().text(), "the run passed its deadline");
+  EXPECT_EQ(model.packed_memory(), 0);
+  cancel = false;
+  const auto ran = session.run(in, options);
+  ASSERT_TRUE(ran.ok()) << ran.error().text();
+  EXPECT_EQ((*ran)[0].tensor()->as<float>()[63], 3);
+  EXPECT_GT(model.packed_memory(), 0);
+}
+
+TEST(Stopping, ALargeProductOfOneThreadIsLeft) {
+  Graph g;
+  const ValueId x = *g.add_input("x", "f32[N,1024]");
+  const ValueId w = *g.add_constant(Tensor::of<float>({1024, 4096}, std::vector<float>(1024 * 4096, 1)));
+  ASSERT_TRUE(g.set_outputs({{"y", *g.add("matmul", {x, w})}}).ok());
+  const Model model = *Model::compile(g);
+  Session session = model.session({.threads = 1});
+  const std::vector<Value> in{Tensor::of<float>({1024, 1024}, std::vector<float>(1024 * 1024, 1))};
+  const auto seconds = [](auto since) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
+  };
+  double whole = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    ASSERT_TRUE(session.run(in).ok());
+    whole = std::min(whole, seconds(start));
+  }
+  double stopped = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    RunOptions options;
+    const auto start = std::chrono::steady_clock::now();
+    options.deadline =
+        start + std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(whole / 10));
+    EXPECT_FALSE(session.run(in, options).ok());
+    stopped = std::min(stopped, seconds(start));
+  }
+  EXPECT_LT(stopped, whole / 2);
+}
+
+TEST(Stopping, ReadingAndCompilingAreCancelled) {
+  std::atomic<bool> cancel{true};
+  LoadOptions options, late;
+  options.cancel = &cancel;
+  late.deadline = std::chrono::steady_clock::now();
+  for (Format format : {Format::onnx, Format::nnef}) {
+    const Files files = files_of(format);
+    const auto loaded = load_model(ModelSource::memory(files), options);
+    ASSERT_FALSE(loaded.ok()) << name(format);
+    EXPECT_EQ(loaded.error().code(), Code::cancelled);
+    EXPECT_EQ(loaded.error().message(), "loading was cancelled");
+    const auto read = load_graph(ModelSource::memory(files), late);
+    ASSERT_FALSE(read.ok()) << name(format);
+    EXPECT_EQ(read.error().code(), Code::cancelled);
+    EXPECT_EQ(read.error().message(), "loading passed its deadline");
+  }
+  cancel = false;
+  const auto graph = load_graph(ModelSource::memory(files_of(Format::onnx)), options);
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  cancel = true;  // which the graph does not keep
+  EXPECT_TRUE(Model::compile(*graph).ok());
+  const auto compiled = Model::compile(*graph, options);
+  ASSERT_FALSE(compiled.ok());
+  EXPECT_EQ(compiled.error().code(), Code::cancelled);
+}
+
+TEST(Stopping, CTakesATimeout) {
+  nnex_load_options* options = nullptr;
+  ASSERT_EQ(nnex_load_options_make(&options), nullptr);
+  ASSERT_EQ(nnex_load_options_set(options, "timeout_ns", "1"), nullptr);
+  const std::string path = source_dir() + "/models/shapes/model.onnx";
+  nnex_model* model = nullptr;
+  nnex_error* e = nnex_model_load_path(path.c_str(), options, &model);
+  ASSERT_NE(e, nullptr);
+  EXPECT_EQ(nnex_error_code(e), NNEX_CANCELLED);
+  EXPECT_EQ(model, nullptr);
+  nnex_error_free(e);
+  for (const char* enough : {"0", "600000000000", "9223372036854775807"}) {
+    ASSERT_EQ(nnex_load_options_set(options, "timeout_ns", enough), nullptr);
+    EXPECT_EQ(nnex_model_load_path(path.c_str(), options, &model), nullptr) << enough;
+    nnex_model_free(model);
+  }
+  nnex_load_options_free(options);
+}
+
+TEST(Stopping, TextsGoIntoTheCallersMemory) {
+  const Model model =
+      *Model::compile(*Graph::parse("graph g(x: str[2]) -> (y, z) { y = copy(x); z = string_concat(x, x); }"));
+  std::string first[2], second[2];
+  std::vector<Tensor> out{Tensor::borrow_mutable(DType::str, {2}, first), Tensor::make(DType::str, {2}).value()};
+  const std::vector<Value> in{Tensor::of<std::string>({2}, {"a", "b"})};
+  const Status ran = model.session().run_into(in, out);
+  ASSERT_TRUE(ran.ok()) << ran.error().text();
+  EXPECT_EQ(first[0] + first[1], "ab");
+  EXPECT_EQ(out[1].strings()[1], "bb");
+  out[0] = Tensor::borrow_mutable(DType::str, {1}, second);
+  EXPECT_FALSE(model.session().run_into(in, out).ok());
+}
+
+}  // namespace
+}  // namespace nnex::test
