@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -342,6 +343,25 @@ Result<std::string> make_folder_beside(const std::string& path) {
   return made;
 }
 
+void remove_abandoned(const std::string& path) {
+#if !defined(__EMSCRIPTEN__)
+  namespace fs = std::filesystem;
+  const std::string begin = fs::path(path).filename().string() + ".";
+  std::error_code error;
+  for (fs::directory_iterator at(folder_of(path), error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(begin) || !name.ends_with(".tmp")) continue;
+    const auto seen = look_at(at->path().string());
+    if (!seen || seen->fresh) continue;  // its writer may be about to take the lock, or to rename it
+    const Descriptor file = open_to_read(seen->path);
+    // Else the writer holds the lock until it ends, in whatever way.
+    if (file.number >= 0 && ::flock(file.number, LOCK_EX | LOCK_NB) == 0) ::unlink(at->path().c_str());
+  }
+#else
+  (void)path;
+#endif
+}
+
 Result<FileWriter> FileWriter::create(const std::string& path, Existing existing) {
   FileWriter writer;
   NNEX_ASSIGN(Target target, free_target(path, existing));
@@ -360,6 +380,9 @@ Result<FileWriter> FileWriter::create(const std::string& path, Existing existing
     writer.temporary_.clear();
     return cannot_write(path, writer.path_, errno);
   }
+#if !defined(__EMSCRIPTEN__)
+  (void)::flock(writer.descriptor_, LOCK_EX | LOCK_NB);  // for remove_abandoned()
+#endif
   struct stat old = {};  // a file that is replaced leaves its mode
   if (::lstat(writer.path_.c_str(), &old) == 0 && S_ISREG(old.st_mode))
     (void)::fchmod(writer.descriptor_, old.st_mode & 0777);

@@ -123,6 +123,9 @@ constexpr Existing beside_of(Existing existing) {
 /// unfinished (base/unfinished.h).
 Result<std::string> make_folder_beside(const std::string& path);
 
+/// Removes what writers of the path left beside it that were killed: temporary files that nobody holds any more.
+void remove_abandoned(const std::string& path);
+
 /// Writes a file in pieces under a temporary name beside it, then commit() syncs and renames. Without commit() nothing
 /// is left and an older file of that name stays as it was.
 class FileWriter {

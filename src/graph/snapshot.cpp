@@ -280,7 +280,8 @@ struct Snapshot::Writing {
       const Node& n = graph.nodes_[id];
       to.number(static_cast<uint8_t>(alive[id]));
       if (!alive[id]) continue;
-      if (n.custom) return failure(Code::unsupported, "the custom operator {}", n.custom->name);
+      if (n.custom)
+        return failure(Code::unsupported, "the custom operator {} is a function of the program's", n.custom->name);
       to.text(n.op->name);
       write_ids(n.in, to);
       write_ids(n.out, to);

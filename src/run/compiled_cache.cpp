@@ -26,7 +26,8 @@ constexpr std::string_view kFingerprint =
 constexpr std::string_view kMagic = "NNEXC\r\n\x1a";  // what turns line ends shows
 constexpr std::string_view kEnding = ".nnexc";
 constexpr uint64_t kAlignment = 64;
-constexpr uint64_t kPiece = uint64_t{1} << 20;  ///< Data is hashed in pieces of at most so many bytes.
+constexpr uint64_t kMapFrom = uint64_t{4} << 20;  ///< Copying takes a ms for 6 MB, which no start should wait for.
+constexpr uint64_t kPiece = uint64_t{1} << 20;    ///< Data is hashed in pieces of at most so many bytes.
 constexpr FormStorage kForms = {kernels::write_form, kernels::read_form};
 constexpr size_t kFooter = 8 + 8 + 16 + 8;
 
@@ -233,11 +234,17 @@ CacheEntry cache_entry(const std::string& source, const LoadOptions& options, co
   return entry;
 }
 
+std::string not_kept(const CustomNode& node) {
+  return fmt::format("the custom operator {} is a function of the program's", node.name);
+}
+
 Result<KeptModel> read_cache(const CacheEntry& entry, Mapping map) {
   const std::string damaged = fmt::format("'{}' is damaged", entry.file);
-  if (!look_at(entry.file)) return none("nothing is kept yet");
-  NNEX_ASSIGN(MappedFile opened,
-              MappedFile::open(entry.file, map == Mapping::never ? MapPolicy::never : MapPolicy::always));
+  const auto seen = look_at(entry.file);
+  if (!seen) return none("nothing is kept yet");
+  const bool copied = map == Mapping::never || (map == Mapping::automatic && seen->bytes < kMapFrom);
+  const MapPolicy policy = copied ? MapPolicy::never : MapPolicy::always;
+  NNEX_ASSIGN(MappedFile opened, MappedFile::open(entry.file, policy));
   const auto file = shared_file(std::move(opened));
   const std::string_view bytes = file->bytes();
   if (bytes.size() < kAlignment + kFooter || !bytes.starts_with(kMagic)) return none(damaged);
@@ -272,6 +279,10 @@ Status write_cache(const CacheEntry& entry, const CacheSources& sources, const s
   std::error_code error;
   fs::create_directories(entry.folder, error);
   if (error) return failure(Code::unreadable, "cannot make '{}': {}", entry.folder, error.message());
+  const auto there = fs::status(entry.file, error);
+  if (fs::is_other(there) || fs::is_directory(there))  // pipes and devices would be written into
+    return failure(Code::unreadable, "'{}' is no regular file", entry.file);
+  remove_abandoned(entry.file);
   NNEX_ASSIGN(FileWriter file, FileWriter::create(entry.file, Existing::replace));
   DataWriter data(file);
   NNEX_TRY(data.begin());

@@ -53,6 +53,9 @@ struct KeptModel {
 /// build, damaged), which is for people to read: whoever gets it loads the model.
 Result<KeptModel> read_cache(const CacheEntry& entry, Mapping map);
 
+/// Why a network with such a node is not kept.
+std::string not_kept(const CustomNode& node);
+
 /// Keeps a model that has been planned. What is there is replaced when all is written. Errors: unsupported (a network
 /// that cannot be kept, sources that change), unreadable (no such folder can be made, not writable, no space).
 Status write_cache(const CacheEntry& entry, const CacheSources& sources, const std::vector<KeptPort>& inputs,

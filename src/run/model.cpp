@@ -260,6 +260,12 @@ Result<Model> Model::Impl::cached(const std::string& path, const LoadOptions& op
   if (!compiled.ok()) return std::move(compiled).error().during("loading '" + path + "'");
   Model model = *std::move(compiled);
   Impl& impl = *model.impl_;
+  const ir::Graph& graph = impl.compiled->graph;
+  for (NodeId id : graph.order_with_blocks())
+    if (graph[id].custom) {
+      impl.told(CacheUse::none, "", run::not_kept(*graph[id].custom));
+      return model;
+    }
   impl.due = {entry, {watch.files(), {}, {}}};
   if (!read.folder.empty()) {
     impl.due.sources.listing = run::listing_of(read.folder);

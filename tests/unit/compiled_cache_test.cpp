@@ -2,6 +2,7 @@
 // lies there is as if nothing did.
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <filesystem>
@@ -150,6 +151,66 @@ TEST_F(CompiledCache, PreparingKeepsItToo) {
     EXPECT_EQ(model.cache().use, CacheUse::written) << model.cache().why;
   }
   EXPECT_EQ(answer(path, options()).before, CacheUse::found);
+}
+
+TEST_F(CompiledCache, ASmallFileMayBeShortenedWhileItsModelLives) {
+  const std::string path = network();
+  const std::string plain = answer(path, options()).bytes;
+  const Model model = Model::load(path, options()).value();
+  ASSERT_EQ(model.cache().use, CacheUse::found);
+  fs::resize_file(entry(), 10);
+  const Tensor x = Tensor::of<float>({1, 3, 8, 8}, std::vector<float>(192, 1));
+  EXPECT_TRUE(model.session().run(std::vector<Value>{x}).ok());
+  EXPECT_EQ(answer(path, options()).bytes, plain);  // and it is written anew
+  EXPECT_EQ(answer(path, options()).before, CacheUse::found);
+}
+
+TEST_F(CompiledCache, APipeInTheFilesPlaceIsLeftAlone) {
+  const std::string path = network();
+  answer(path, options());
+  const std::string file = entry();
+  fs::remove(file);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  const Loaded loaded = answer(path, options());
+  EXPECT_EQ(loaded.before, CacheUse::due);
+  EXPECT_EQ(loaded.after, CacheUse::failed);
+  EXPECT_EQ(loaded.why, "'" + file + "' is no regular file");
+}
+
+TEST_F(CompiledCache, WhatKilledWritersLeftIsRemoved) {
+  const std::string path = network();
+  answer(path, options());
+  const std::string file = entry();
+  write(file + ".1f-1.tmp", "half a model");
+  write(file + ".2f-1.tmp", "half a model, just now");
+  age(file + ".1f-1.tmp");
+  fs::remove(file);
+  EXPECT_EQ(answer(path, options()).after, CacheUse::written);
+  EXPECT_FALSE(fs::exists(file + ".1f-1.tmp"));
+  EXPECT_TRUE(fs::exists(file + ".2f-1.tmp"));
+}
+
+TEST_F(CompiledCache, WhatIsNotKeptSaysWhy) {
+  const std::string path = network();
+  const Model read = Model::from_bytes(content(path), options()).value();
+  EXPECT_EQ(read.cache().use, CacheUse::none);
+  EXPECT_EQ(read.cache().why, "only models that are loaded from a path are kept");
+  EXPECT_EQ(Model::from_bytes(content(path)).value().cache().why, "");
+  CustomOperator op;
+  op.domain = "com.example", op.name = "Same";
+  op.run = [](CustomRun& c) { return c.set(0, *c.input(0)); };
+  LoadOptions custom = options();
+  ASSERT_TRUE(custom.custom_operators.add(op).ok());
+  Graph g;
+  const ValueId x = *g.add_input("x", "f32[2]");
+  ASSERT_TRUE(g.set_outputs({{"y", *g.add("com.example:Same", {x})}}).ok());
+  const std::string other = folder / "custom.onnx";
+  SaveOptions save_options;
+  save_options.custom = true;
+  ASSERT_TRUE(save(g, other, save_options).ok());
+  const Model model = Model::load(other, custom).value();
+  EXPECT_EQ(model.cache().use, CacheUse::none);
+  EXPECT_EQ(model.cache().why, "the custom operator Same is a function of the program's");
 }
 
 TEST_F(CompiledCache, WhatChangedIsReadAgain) {
