@@ -15,6 +15,7 @@
 #include "standards/onnx/check.h"
 #include "standards/onnx/import.h"
 #include "standards/onnx/read_external.h"
+#include "standards/onnx/schema.h"
 #include "standards/onnx/text.h"
 #include "tensor/memory_account.h"
 
@@ -39,8 +40,9 @@ namespace {
 
 /// Whether an ONNX model is in the textual syntax: by its bytes, and by its name where they begin otherwise.
 bool is_onnx_text(std::string_view bytes, const std::string& name) {
+  const std::string_view begin = bytes.substr(0, kLookedAt);
   return built(Format::onnx) &&
-         (onnx_format::is_model_text(bytes.substr(0, kLookedAt)) || has_ending(name, ".onnxtxt"));
+         (onnx_format::is_model_text(begin) || (has_ending(name, ".onnxtxt") && !onnx_format::begins_model(begin)));
 }
 
 /// How one model is read: its options, and what its files and the tensors made of them may take together.

@@ -15,6 +15,7 @@
 #include "standards/container.h"
 #include "standards/cvm/read_params.h"
 #include "standards/nnef/model.h"
+#include "standards/onnx/schema.h"
 #include "standards/onnx/text.h"
 
 namespace nnex {
@@ -131,6 +132,7 @@ bool is_plain_text(std::string_view begin) {
 
 /// What the name says where the bytes say nothing.
 FileKind by_name(std::string_view begin, std::string_view name) {
+  if (!is_plain_text(begin) && onnx_format::begins_model(begin)) return {ModelFormat::onnx, {}};
   if (has_ending(name, ".nnef")) return {ModelFormat::nnef_text, {}};
   if (has_ending(name, ".webnn")) return {ModelFormat::webnn, {}};
   for (std::string_view end : {".tar"sv, ".tgz"sv, ".tar.gz"sv})

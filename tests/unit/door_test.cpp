@@ -73,6 +73,21 @@ TEST(Door, OneFileInMemory) {
   expect_answers(Model::from_bytes((*program)[0].bytes), {1, 0, 3, 0, 5, 0});
 }
 
+TEST(Door, WhatTheBytesSayCountsMoreThanTheName) {
+  const std::string onnx = to_bytes(*load_graph(ModelSource::memory(onnx_files())), Format::onnx).value()[0].bytes;
+  const std::string text = "version 1.0;\ngraph g(x) -> (y)\n{\n  x = external(shape = [2, 3]);\n  y = relu(x);\n}\n";
+  for (const char* name : {"x.bin", "x.nnef", "x.webnn", "x.tgz", "x.tar.gz", "x.js", "x.onnxtxt", "x"}) {
+    SCOPED_TRACE(name);
+    const auto format = format_of_model(ModelSource::memory(onnx, name));
+    ASSERT_TRUE(format.ok()) << format.error().text();
+    EXPECT_EQ(*format, Format::onnx);
+    expect_answers(load_model(ModelSource::memory(onnx, name)), kReal);
+    expect_answers(load_model(ModelSource::memory(text, name)), {1, 0, 3, 0, 5, 0});
+  }
+  EXPECT_EQ(*format_of_model(ModelSource::memory("nothing of the kind", "x.nnef")),
+            Format::nnef);  // whose checker says why
+}
+
 TEST(Door, WeightsAreNotCopied) {
   const Files files = onnx_files();
   auto bytes = std::make_shared<std::string>(files[0].bytes);

@@ -23,6 +23,9 @@ TEST(Recognise, WhatBytesBeginLike) {
   } rows[] = {
       {"\x08\x07\x12\x04test"sv, "m.onnx", ModelFormat::onnx, ""},
       {"\x08\x0a\x12\x04TFL3"sv, "m.onnx", ModelFormat::onnx, ""},
+      {"\x08\x07\x3a\xff\x7f\x0a"sv, "m.nnef", ModelFormat::onnx, ""},
+      {"\x08\x07\x12\x04test"sv, "m.tgz", ModelFormat::onnx, ""},
+      {"\x08\x07\x12\x44test"sv, "m.nnef", ModelFormat::nnef_text, ""},
       {"# by hand\n version 1.0;\n"sv, "m.onnx", ModelFormat::nnef_text, ""},
       {"\xef\xbb\xbfversion 1.0;\n"sv, "", ModelFormat::nnef_text, ""},
       {"\xff\xfev\0e\0"sv, "m.nnef", ModelFormat::nnef_text, ""},

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+
+#include "base/built.h"
 
 namespace nnex::onnx_format {
 namespace {
@@ -43,6 +46,18 @@ constexpr bool numbers_ascend() {
 }
 static_assert(numbers_ascend(), "a field stands twice in a message of schema.def, or not in the order of the numbers");
 
+/// A number of the wire format in front of `bytes`, which it leaves; nothing: they end before, or it has none.
+std::optional<uint64_t> take_number(std::string_view& bytes) {
+  uint64_t value = 0;
+  for (int shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
+    const auto byte = static_cast<uint8_t>(bytes.front());
+    bytes.remove_prefix(1);
+    value |= uint64_t{byte & 0x7Fu} << shift;
+    if (byte < 0x80) return value;
+  }
+  return std::nullopt;
+}
+
 constexpr auto kCount = static_cast<size_t>(MessageKind::count);
 
 /// Which messages lead to tensors: a message does when a field of it holds one that does.
@@ -62,6 +77,23 @@ constexpr std::array<bool, kCount> kReachTensors = reach_tensors();
 }  // namespace
 
 std::span<const FieldForm> message_fields(MessageKind kind) { return kMessages[static_cast<size_t>(kind)].fields; }
+
+bool begins_model(std::string_view begin) {
+  if (!is_built(Format::onnx)) return false;
+  constexpr int kFields = 2;  // one may be chance
+  for (int fields = 0; fields < kFields; ++fields) {
+    const auto tag = take_number(begin);
+    const FieldForm* form = tag ? find_field(MessageKind::model, static_cast<wire::FieldNumber>(*tag >> 3)) : nullptr;
+    const bool number = form && form->holds == Holds::number;
+    if (!form || (*tag & 7) != static_cast<uint64_t>(number ? wire::Kind::varint : wire::Kind::bytes)) return false;
+    const auto value = take_number(begin);
+    if (!value) return false;
+    if (number) continue;
+    if (*value >= begin.size()) return form->number == ModelProto::graph;  // most of the file
+    begin.remove_prefix(*value);
+  }
+  return true;
+}
 
 const FieldForm* find_field(MessageKind kind, wire::FieldNumber number) {
   const auto fields = message_fields(kind);

@@ -53,6 +53,8 @@ struct FieldForm {
 std::span<const FieldForm> message_fields(MessageKind kind);
 /// Null: onnx.proto does not know the number.
 const FieldForm* find_field(MessageKind kind, wire::FieldNumber number);
+/// Whether bytes that are a file's first begin as those of a model's message.
+bool begins_model(std::string_view begin);
 /// "model", "value_info", ...
 std::string_view message_name(MessageKind kind);
 /// Whether such a message is a tensor, or one may lie below it.
