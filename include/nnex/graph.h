@@ -9,7 +9,7 @@
 ///     auto model = nnex::Model::compile(g);
 ///
 /// Operators have the names that `nnex ops` lists (nnex/operators.h). Every mistake comes back as an Error; the graph
-/// is then as it was.
+/// is then as it was. A Graph that was moved elsewhere may only be assigned to: another use ends the program.
 
 #include <cstdint>
 #include <functional>
@@ -58,7 +58,7 @@ struct NodeInfo {
   Attributes attributes;         ///< All of the operator's, defaults too.
   std::vector<BlockId> blocks;   ///< Those it owns: branches of if_else, bodies of loops.
   BlockId parent;                ///< The block it stands in.
-  std::string location;          ///< Where the author's file has it; may be empty.
+  std::string location;          ///< Where the author's file has it; may be empty: messages then name its output.
 };
 
 /// Nodes in order, with parameters and results: the network itself, or what a node repeats or chooses.
@@ -179,7 +179,8 @@ class Graph {
   /// The graph as text, which parse() reads back: names that are identifiers stay, others stand beside one. What no
   /// node needs (metadata, functions, constants that nobody reads) is not printed.
   std::string text(const PrintOptions& options = {}) const;
-  /// A graph from such a text (docs/graph-text.md). `name` stands in messages. Errors: invalid_model, with line and
+  /// A graph from such a text (docs/graph-text.md). Types that it does not declare are unknown until infer() has run.
+  /// `name` stands in messages. Errors: invalid_model, with line and
   /// column; limit.
   static Result<Graph> parse(std::string_view text, std::string_view name = "graph");
 

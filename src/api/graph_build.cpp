@@ -1,6 +1,7 @@
 // Graph: building it.
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "api/graph_checks.h"
@@ -22,7 +23,23 @@ Result<Type> declared(std::string_view text) {
   return type_of(info);
 }
 
+/// "ONNX's ReduceSum is 'sum_reduce'", of rows that a standard calls so, case aside; empty: none does.
+std::string standards_name(std::string_view name) {
+  constexpr std::string_view kStandards[] = {"NNEF", "ONNX", "WebNN", "CVM"};
+  const auto equal = [&](std::string_view other) {
+    return std::equal(name.begin(), name.end(), other.begin(), other.end(),
+                      [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+  };
+  for (const OpDef* op : all_ops())
+    for (const Spelling& s : op->spelled)
+      if (equal(s.name))
+        return fmt::format("{}'s {} is '{}'", kStandards[static_cast<size_t>(s.format)], s.name, op->name);
+  return {};
+}
+
 Error no_operator(std::string_view name) {
+  if (const std::string known = standards_name(name); !known.empty())
+    return bad_argument("no operator '{}'; {}", name, known);
   std::vector<std::string_view> names;
   for (const OpDef* op : all_ops()) names.push_back(op->name);
   return bad_argument("no operator '{}'{}; a custom one is written 'domain:{}'", name, did_you_mean(name, names), name);

@@ -121,7 +121,7 @@ Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options,
     case Format::onnx: {
       if (!built(Format::onnx)) break;
       if (options.onnx.opset < 0)
-        return failure(Code::invalid_argument, "option 'opset': found {}; needed 0 (the lowest that does) or more",
+        return failure(Code::invalid_argument, "option 'onnx.opset': found {}; needed 0 (the lowest that does) or more",
                        options.onnx.opset);
       onnx_format::WriteOptions wanted{options.name, options.custom, {}, options.onnx.opset};
       if (options.onnx.external_data || onnx_format::constant_bytes(*out.graph) > onnx_format::kMaxInline)
@@ -208,7 +208,8 @@ Result<std::vector<NamedBytes>> webnn_bytes(const ml::Program& program, WebnnFor
       out.push_back({file, ml::program_text(program, weights, beside)});
       break;
     default:
-      return failure(Code::invalid_argument, "no form {} of WebNN", static_cast<int>(form));
+      return failure(Code::invalid_argument, "option 'webnn.form': found {}; needed one of its 3 choices",
+                     static_cast<int>(form));
   }
   if (!weights.empty()) out.push_back({beside, weights.bytes()});
   return out;
@@ -227,7 +228,8 @@ Result<std::vector<NamedBytes>> nnef_bytes(const nnef_format::Written& model, Nn
       return out;
     }
   }
-  return failure(Code::invalid_argument, "no packing {} of NNEF", static_cast<int>(packing));
+  return failure(Code::invalid_argument, "option 'nnef.packing': found {}; needed one of its 3 choices",
+                 static_cast<int>(packing));
 }
 
 Result<std::vector<NamedBytes>> c_bytes(const c_format::Written& model, const std::string& file) {

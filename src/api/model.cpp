@@ -2,6 +2,8 @@
 
 #include "nnex/model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -111,6 +113,17 @@ Result<LoadOptions> compiling(const Graph::Impl& graph, LoadOptions options) {
   return options;
 }
 
+/// Nodes that nobody gave a place are called after what they make, as readers of files call them.
+void name_places(ir::Graph& graph) {
+  for (NodeId id : graph.order_with_blocks()) {
+    const Node& node = graph[id];
+    const auto named =
+        std::find_if(node.out.begin(), node.out.end(), [&](ValueId v) { return v.valid() && !graph[v].name.empty(); });
+    if (graph.place_of(id).empty() && named != node.out.end())
+      graph.set_where(id, graph.add_place(fmt::format("node '{}' ({})", graph[*named].name, operator_name(node))));
+  }
+}
+
 /// Whether pairs can be carried, as loading says it.
 Status check_carry(const ir::Graph& graph, const LoadOptions& options) {
   if (options.carry.empty()) return {};
@@ -157,6 +170,7 @@ Result<Model> Model::compile(Graph graph, const LoadOptions& options) {
     NNEX_TRY(check_environment());
     NNEX_ASSIGN(const LoadOptions all, compiling(graph.impl(), options));
     NNEX_TRY(set_input_shapes(graph.impl().graph, all.shapes, all.symbols));
+    name_places(graph.impl().graph);
     return nnex::compile(std::move(graph.impl().graph), all);
   });
 }

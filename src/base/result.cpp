@@ -79,6 +79,7 @@ Error&& Error::worded(std::string message) && {
 }
 
 std::string option_words(const Remedy& remedy) {
+  if (remedy.option == "symbols") return "LoadOptions::symbols or Graph::set_symbols()";  // of many calls' options
   return "option " + remedy.option + (remedy.value.empty() ? "" : " = " + remedy.value);
 }
 

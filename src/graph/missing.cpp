@@ -10,11 +10,34 @@ namespace nnex {
 
 std::string Missing::text() const {
   const bool known = !place.empty();
-  if (nodes == 1) return known ? fmt::format("{} ({})", op, place) : op;
-  return fmt::format("{} ({} nodes{}{})", op, nodes, known ? ", first: " : "", place);
+  const std::string more = found.empty() ? "" : ": " + found;
+  if (nodes == 1) return (known ? fmt::format("{} ({})", op, place) : op) + more;
+  return fmt::format("{} ({} nodes{}{}){}", op, nodes, known ? ", first: " : "", place, more);
 }
 
-std::vector<Missing> missing_operators(const ir::Graph& graph) {
+namespace {
+
+/// What is to say of a custom operator that the host has for other versions of its domain; empty: it has none.
+std::string other_versions(const CustomNode& node, const CustomOperators& operators, const Metadata& meta) {
+  std::string needed;
+  for (const auto& op : operators.all()) {
+    if (op->domain != node.domain || op->name != node.name) continue;
+    needed += needed.empty() ? "" : " or ";
+    if (op->since == op->until)
+      needed += fmt::format("{}", op->since);
+    else if (op->until == INT64_MAX)
+      needed += fmt::format("{} and later", op->since);
+    else
+      needed += fmt::format("{} to {}", op->since, op->until);
+  }
+  const auto version = meta.opsets.find(node.domain);
+  if (needed.empty() || version == meta.opsets.end()) return {};
+  return fmt::format("found version {} of '{}'; its host serves {}", version->second, node.domain, needed);
+}
+
+}  // namespace
+
+std::vector<Missing> missing_operators(const ir::Graph& graph, const CustomOperators& operators) {
   std::map<std::string, Missing> found;
   for (NodeId id : graph.order_with_blocks()) {
     const Node& node = graph[id];
@@ -25,7 +48,9 @@ std::vector<Missing> missing_operators(const ir::Graph& graph) {
     if (node.custom)
       name = node.custom->domain.empty() ? node.custom->name : node.custom->domain + "." + node.custom->name;
     Missing& m = found[name];
-    if (m.nodes++ == 0) m.op = name, m.place = graph.place_of(id);
+    if (m.nodes++ > 0) continue;
+    m.op = name, m.place = graph.place_of(id);
+    if (node.custom) m.found = other_versions(*node.custom, operators, graph.meta);
   }
   std::vector<Missing> out;
   for (auto& [name, m] : found) out.push_back(std::move(m));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/failure.h"
+#include "base/joined.h"
 #include "graph/text/lexer.h"
 #include "graph/text/parser.h"
 
@@ -92,6 +93,37 @@ TypeInfo type_info(const Type& type) {
   return info;
 }
 
+namespace {
+
+/// Whether what is said of extents besides `dims` has a number where they have another, or none: somebody changed that
+/// alone, and it would be passed over.
+bool contradicts(const MaybeDims& said, const Dims& dims) {
+  if (!said) return false;
+  if (said->size() != dims.size()) return true;
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (const auto number = (*said)[i].number(); number && dims[i].number() != number) return true;
+  return false;
+}
+
+Status check_said_alike(const TypeInfo& info, const Type& type) {
+  MaybeDims extents;
+  if (!info.extents.empty()) {
+    extents.emplace();
+    for (int64_t e : info.extents) extents->push_back(e < 0 ? Dim::unknown("extent") : Dim(e));
+  }
+  if (contradicts(extents, *type.dims))
+    return failure(Code::invalid_argument, "a type's extents are [{}], its dims {}; TypeInfo::of() makes both",
+                   joined(info.extents, ","), text(type.dims));
+  if (info.text == "unknown" || info.text == type.text()) return {};
+  const auto said = parsed(info.text);
+  if (!said.ok()) return {};  // names of files that the grammar has not
+  if (said->is_tensor() && !contradicts(said->dims, *type.dims)) return {};
+  return failure(Code::invalid_argument, "a type's text is {}, its dims {}; TypeInfo::of() makes both", info.text,
+                 text(type.dims));
+}
+
+}  // namespace
+
 Result<Type> type_of(const TypeInfo& info) {
   if (!info.tensor) return info.text == "unknown" ? Type{} : parsed(info.text);
   if (!info.known_rank) return Type::tensor(info.dtype);
@@ -101,7 +133,9 @@ Result<Type> type_of(const TypeInfo& info) {
     if (dim.number() && *dim.number() < 0) return failure(Code::invalid_argument, "extent {} is negative", d);
     dims.push_back(std::move(dim));
   }
-  return Type::tensor(info.dtype, std::move(dims));
+  Type type = Type::tensor(info.dtype, std::move(dims));
+  NNEX_TRY(check_said_alike(info, type));
+  return type;
 }
 
 TypeInfo TypeInfo::of(DType dtype, const Shape& shape) { return type_info(Type::tensor(dtype, dims_of(shape))); }

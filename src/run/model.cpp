@@ -94,8 +94,8 @@ struct Session::Impl {
 
 namespace {
 
-Status check_missing(const ir::Graph& graph) {
-  std::vector<Missing> missing = missing_operators(graph);
+Status check_missing(const ir::Graph& graph, const CustomOperators& operators) {
+  std::vector<Missing> missing = missing_operators(graph, operators);
   if (missing.empty()) return {};
   std::string list;
   for (const Missing& m : missing) list += fmt::format("\n  {}", m.text());
@@ -190,7 +190,7 @@ Result<Model> Model::Impl::compile(ir::Graph graph, const Compilation& how) {
   if (how.options.memory_limit > 0) graph.fold_limit = std::min(graph.fold_limit, how.options.memory_limit);
   NNEX_TRY(fix_symbols(graph, how.options.symbols));
   NNEX_TRY(passes::prepare(graph, how.options.custom_operators));
-  NNEX_TRY(check_missing(graph));
+  NNEX_TRY(check_missing(graph, how.options.custom_operators));
   NNEX_TRY(run::carry(graph, how.options.carry));
   Ports ports;
   for (ValueId v : graph.inputs()) ports.inputs.push_back({graph[v].name, graph[v].type});

@@ -278,9 +278,11 @@ TEST(Door, WhatCannotBeWritten) {
   expect_error(to_bytes(*graph, static_cast<Format>(9)), Code::invalid_argument, "no format 9");
   options.save = {};
   options.save.webnn.form = static_cast<WebnnForm>(9);
-  expect_error(to_bytes(*graph, Format::webnn, options.save), Code::invalid_argument, "no form 9");
+  expect_error(to_bytes(*graph, Format::webnn, options.save), Code::invalid_argument,
+               "option 'webnn.form': found 9; needed one of its 3 choices");
   options.save.nnef.packing = static_cast<NnefPacking>(9);
-  expect_error(to_bytes(*graph, Format::nnef, options.save), Code::invalid_argument, "no packing 9");
+  expect_error(to_bytes(*graph, Format::nnef, options.save), Code::invalid_argument,
+               "option 'nnef.packing': found 9; needed one of its 3 choices");
   EXPECT_FALSE(fs::exists(folder / "net.onnx"));
 }
 

@@ -163,8 +163,8 @@ TEST(Misuse, NumbersThatAreNoEnumerators) {
   method.settings.method = static_cast<RangeMethod>(9), weights.settings.weights = static_cast<WeightCodes>(9);
   plan.plan = static_cast<QuantizePlan>(9), arithmetic.arithmetic = static_cast<CalibrateOn>(9);
   to.to = static_cast<Format>(77);
-  EXPECT_EQ(quantized(method), "option 'method': found 9; needed one of its 4 choices");
-  EXPECT_EQ(quantized(weights), "option 'weights': found 9; needed one of its 2 choices");
+  EXPECT_EQ(quantized(method), "option 'settings.method': found 9; needed one of its 4 choices");
+  EXPECT_EQ(quantized(weights), "option 'settings.weights': found 9; needed one of its 2 choices");
   EXPECT_EQ(quantized(plan), "option 'plan': found 9; needed one of its 2 choices");
   EXPECT_EQ(quantized(arithmetic), "option 'arithmetic': found 9; needed one of its 2 choices");
   EXPECT_EQ(quantized(to), "option 'to': found 77; needed one of its 5 choices");

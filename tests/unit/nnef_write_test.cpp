@@ -205,7 +205,8 @@ TEST(NnefWrite, WhatNnefLacksIsNamed) {
   EXPECT_NE(custom->graph.find("fragment nnex_cum_prod("), std::string::npos) << custom->graph;
   auto symbolic = written(graph("x: f32[N]", "y = exp(x);"));
   ASSERT_FALSE(symbolic.ok());
-  EXPECT_NE(symbolic.error().text().find("; option symbols fixes them"), std::string::npos);
+  EXPECT_NE(symbolic.error().text().find("; LoadOptions::symbols or Graph::set_symbols() fixes them"),
+            std::string::npos);
 }
 
 TEST(NnefWrite, IntegersHaveNoWidth) {

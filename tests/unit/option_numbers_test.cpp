@@ -104,9 +104,9 @@ TEST(OptionNumbers, OfSavingAndQuantising) {
   expect_error(convert(source, folder / "a.nnef", {.proof = ProofOptions{.tolerance = {.rtol = -1}}}),
                Code::invalid_argument, "tolerance 'rtol': found -1");
   expect_error(convert(source, folder / "a.onnx", {.save = {.onnx = {.opset = -5}}}), Code::invalid_argument,
-               "option 'opset': found -5; needed 0");
+               "option 'onnx.opset': found -5; needed 0");
   expect_error(save(two_layers(), folder / "b.onnx", {.onnx = {.opset = -5}}), Code::invalid_argument,
-               "option 'opset': found -5; needed 0");
+               "option 'onnx.opset': found -5; needed 0");
   expect_error(save(two_layers(), ""), Code::invalid_argument, "found no path to write to");
   expect_error(convert(source, ""), Code::invalid_argument, "found no path to write to");
   EXPECT_FALSE(fs::exists(folder / "a.onnx") || fs::exists(folder / "a.nnef") || fs::exists(folder / "b.onnx"));

@@ -324,7 +324,8 @@ TEST(ServeBatching, OnlyWhereRowsAreIndependent) {
   const auto axes = [](int64_t axis) { return Attributes{{"axes", std::vector<int64_t>{axis}}}; };
   EXPECT_EQ(why_not_batched(of_one("relu", {}), session), "");
   EXPECT_EQ(why_not_batched(of_one("softmax", axes(1)), session), "");
-  EXPECT_EQ(why_not_batched(of_one("softmax", axes(0)), session), "softmax works along the rows of f32[N,2]");
+  EXPECT_EQ(why_not_batched(of_one("softmax", axes(0)), session),
+            "node 'y' (softmax) works along the rows of f32[N,2]");
   EXPECT_NE(why_not_batched(of_one("relu", {}, "f32[3,2]"), session), "");
   EXPECT_NE(why_not_batched(of_one("relu", {}, "f32[N,N]"), session), "");
 }

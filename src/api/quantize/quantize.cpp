@@ -30,8 +30,8 @@ namespace nnex {
 namespace {
 
 Status check(const QuantizeSettings& s) {
-  NNEX_TRY(check_choice("method", s.method, RangeMethod::entropy));
-  NNEX_TRY(check_choice("weights", s.weights, WeightCodes::int4));
+  NNEX_TRY(check_choice("settings.method", s.method, RangeMethod::entropy));
+  NNEX_TRY(check_choice("settings.weights", s.weights, WeightCodes::int4));
   if (!(s.percentile > 50 && s.percentile <= 100))
     return failure(Code::invalid_argument, "percentile {}: needed a number above 50 and at most 100", s.percentile);
   if (s.block < 16 || s.block > 4096 || (s.block & (s.block - 1)) != 0)
