@@ -16,6 +16,11 @@ mv "$scratch/first" "$scratch/prefix"  # what is installed may be moved
 grep -rhoE 'docs/[a-z-]+\.md' "$scratch/prefix/include" | sort -u | while read -r document; do
   [ -n "$(find "$scratch/prefix/share" -path "*/$document")" ] || fail "headers name $document, which is not installed"
 done || exit 1
+# What the installed README leads to is there.
+readme=$(find "$scratch/prefix/share" -name README.md -path '*/nnex/README.md')
+grep -oE '\]\([^)#:]+' "$readme" | cut -c3- | sort -u | while read -r link; do
+  [ -e "$(dirname "$readme")/$link" ] || fail "the installed README leads to $link, which is not there"
+done || exit 1
 mkdir "$scratch/app"
 example() {  # example DOCUMENT NAME
   awk '/^```cpp/ {on = 1; next} /^```/ {on = 0} on' "$1" >"$scratch/app/$2.cpp"
@@ -23,6 +28,7 @@ example() {  # example DOCUMENT NAME
 }
 example README.md main
 example docs/webnn.md webnn
+example docs/cpp.md cpp
 cat >"$scratch/app/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
 project(example LANGUAGES CXX)
@@ -31,6 +37,8 @@ add_executable(example main.cpp)
 target_link_libraries(example PRIVATE nnex::nnex)
 add_executable(webnn webnn.cpp)
 target_link_libraries(webnn PRIVATE nnex::nnex)
+add_executable(cpp cpp.cpp)
+target_link_libraries(cpp PRIVATE nnex::nnex)
 add_executable(shared main.cpp)
 target_link_libraries(shared PRIVATE nnex::shared)
 add_executable(webnn_shared webnn.cpp)
@@ -43,6 +51,8 @@ cmake --build "$scratch/app/build" >"$scratch/log" 2>&1 || fail "the examples do
 "$scratch/app/build/example" >"$scratch/cmake.txt" 2>"$scratch/log" || fail "the example built with CMake fails"
 [ "$(wc -l <"$scratch/cmake.txt")" = 8 ] || fail "the example printed $(wc -l <"$scratch/cmake.txt") probabilities; needed 8"
 [ "$("$scratch/app/build/webnn" 2>"$scratch/log")" = "2 4" ] || fail "the example of docs/webnn.md does not print 2 4"
+[ "$("$scratch/app/build/cpp" models/shapes/model.onnx 2>"$scratch/log" | paste -sd' ')" = "$(sed -n 's/^The program prints: `\(.*\)`$/\1/p' docs/cpp.md)" ] ||
+  fail "the program of docs/cpp.md prints something else"
 grep -q 'matmul \[scores\]' "$scratch/log" || grep -q '\[scores\] matmul' "$scratch/log" || fail "the example of docs/webnn.md names no label"
 
 # The shared library: the same answers, one name for the loader, and nothing but what the headers declare.
@@ -74,12 +84,23 @@ sort -u "$scratch/c_shown" | diff - "$scratch/c_declared" >"$scratch/log" || fai
 LD_LIBRARY_PATH=$(dirname "$library") "$scratch/c_run" models/shapes/model.onnx >"$scratch/log" 2>&1 || fail "examples/c/run.c fails"
 grep -q 'output probabilities  f32\[1,8\]' "$scratch/log" || fail "examples/c/run.c prints something else"
 
+# The examples are a project of their own, where they are installed too.
+cmake -S "$(dirname "$readme")/examples" -B "$scratch/examples" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_CXX_COMPILER="$compiler" >"$scratch/log" 2>&1 &&
+  cmake --build "$scratch/examples" >"$scratch/log" 2>&1 && ctest --test-dir "$scratch/examples" >"$scratch/log" 2>&1 || fail "the installed examples do not run"
+
 export PKG_CONFIG_PATH
 PKG_CONFIG_PATH=$(dirname "$(find "$scratch/prefix" -name nnex.pc)")
 # shellcheck disable=SC2046
 "$compiler" -std=c++20 -o "$scratch/example" "$scratch/app/main.cpp" $(pkg-config --cflags --libs nnex) >"$scratch/log" 2>&1 ||
   fail "the example does not build with pkg-config"
 LD_LIBRARY_PATH=$(dirname "$library") "$scratch/example" 2>"$scratch/log" | cmp - "$scratch/cmake.txt" || fail "the example built with pkg-config answers otherwise"
+# shellcheck disable=SC2046
+"$compiler" -std=c++17 -fsyntax-only "$scratch/app/main.cpp" $(pkg-config --cflags nnex) 2>&1 | grep -m1 error: | grep -q 'nnex needs C++20: compile with -std=c++20' ||
+  fail "the headers do not say that they need C++20"
+printf '#define Status int\n#include <nnex/model.h>\n' >"$scratch/x11.cpp"
+# shellcheck disable=SC2046
+"$compiler" -std=c++20 -fsyntax-only "$scratch/x11.cpp" $(pkg-config --cflags nnex) 2>&1 | grep -m1 error: | grep -q 'Status as a macro' ||
+  fail "the headers do not say that Status is a macro"
 readelf -d "$scratch/example" | grep -q 'libnnex.so.0' || fail "pkg-config does not link the shared library"
 # shellcheck disable=SC2046
 "$compiler" -std=c++20 -static -o "$scratch/static" "$scratch/app/main.cpp" $(pkg-config --static --cflags --libs nnex) >"$scratch/log" 2>&1 ||
