@@ -13,6 +13,7 @@
 #include "base/guarded.h"
 #include "base/try.h"
 #include "graph/infer.h"
+#include "graph/queries.h"
 #include "nnex/edit.h"
 #include "ops/cast.h"
 #include "passes/passes.h"
@@ -22,14 +23,6 @@
 
 namespace nnex {
 namespace {
-
-int64_t constant_bytes(const ir::Graph& graph) {
-  int64_t bytes = 0;
-  for (uint32_t n = 0; n < graph.value_count(); ++n)
-    if (const ValueDef& v = graph[ValueId{n}]; !v.uses.empty() && v.constant.tensor())
-      bytes += v.constant.tensor()->bytes();
-  return bytes;
-}
 
 /// Whether the type holds what the constant is: no number becomes infinite, and as a whole it loses no more than a few
 /// times what rounding takes. Numbers below the type's range become 0: that counts where the others are no larger.

@@ -8,6 +8,7 @@
 #include "api/formats.h"
 #include "base/failure.h"
 #include "base/try.h"
+#include "graph/queries.h"
 #include "standards/nnef/model.h"
 #include "standards/onnx/import.h"
 #include "standards/webnn/program_file.h"
@@ -98,14 +99,6 @@ Status write_onnx(Made& out, const onnx_format::WriteOptions& wanted, const Read
   as_read.opset = out.onnx.opset, as_read.ir = 0, as_read.custom = wanted.custom;
   if (write_in(kept, as_read, own).ok()) out.graph = std::move(kept.graph), out.onnx = std::move(kept.onnx);
   return {};
-}
-
-int64_t constant_bytes(const ir::Graph& graph) {
-  int64_t bytes = 0;
-  for (uint32_t n = 0; n < graph.value_count(); ++n)
-    if (const ValueDef& v = graph[ValueId{n}]; v.constant.tensor() && !v.uses.empty())
-      bytes += v.constant.tensor()->bytes();
-  return bytes;
 }
 
 }  // namespace

@@ -30,4 +30,12 @@ bool same_extents(const ir::Graph& graph, ValueId a, ValueId b) {
   return x && y && *x == *y;
 }
 
+int64_t constant_bytes(const ir::Graph& graph) {
+  int64_t bytes = 0;
+  for (uint32_t n = 0; n < graph.value_count(); ++n)
+    if (const ValueDef& v = graph[ValueId{n}]; !v.uses.empty() && v.constant.tensor())
+      bytes += v.constant.tensor()->bytes();
+  return bytes;
+}
+
 }  // namespace nnex

@@ -26,4 +26,7 @@ bool is_f32(const ir::Graph& graph, ValueId v);
 /// Whether both have the same extents, numbers or formulas.
 bool same_extents(const ir::Graph& graph, ValueId a, ValueId b);
 
+/// Bytes of the constant tensors that something reads.
+int64_t constant_bytes(const ir::Graph& graph);
+
 }  // namespace nnex
