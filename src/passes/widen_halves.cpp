@@ -237,6 +237,29 @@ class Widener {
   std::unordered_map<uint32_t, ValueId> widened_, cast_weights_;
 };
 
+/// quantize_linear(x: f16, s: f16[], z)   ->   quantize_linear(div(x, s), 1, z, precision = 'f32')
+/// The quotient is of halves, and rounded as such: kernels divide, and quantise without dividing.
+Result<int> divide_first(ir::Graph& graph, NodeId id) {
+  const auto* a = attrs_if<QuantizeAttrs>(graph[id]);
+  if (!a || a->precision) return 0;
+  const ValueId x = graph[id].in[0], scale = graph[id].in[1];
+  const Type &of_x = graph[x].type, &of_scale = graph[scale].type;
+  const bool is_one =
+      of_scale.dims && of_x.dims && of_scale.dims->size() <= of_x.dims->size() &&
+      std::all_of(of_scale.dims->begin(), of_scale.dims->end(), [](const Dim& d) { return d == Dim(1); });
+  if (!is_half(of_x.dtype) || of_scale.dtype != of_x.dtype || !is_one) return 0;
+  const Shape shape(std::vector<int64_t>(of_scale.dims->size(), 1));
+  NNEX_ASSIGN(Tensor one, convert(Tensor::of(shape, std::vector<float>{1}), of_x.dtype));
+  QuantizeAttrs attrs = *a;
+  attrs.precision = DType::f32;
+  const ValueId quotient = Builder(graph, id)("div", {x, scale});
+  graph.set_type(quotient, of_x);
+  graph.set_input(id, 0, quotient);
+  graph.set_input(id, 1, graph.add_constant(std::move(one)));
+  graph.set_attrs(id, attrs);
+  return 1;
+}
+
 }  // namespace
 
 /// conv(x: f16, w: f16) -> y: f16; relu(y) -> z: f16   ->   cast(x) -> x: f32; conv(x, w: f32) -> y: f32; relu(y) ->
@@ -244,6 +267,13 @@ class Widener {
 /// matmul(x: f16, dequantize_linear(codes, s: f16)) -> matmul(cast(x), dequantize_linear(codes, s: f32)), cast back
 /// The roundings between nodes are saved, as all later passes save some; what nodes that only move elements get from
 /// outside, and what anybody else reads, stays as it is. Needs inferred types.
-Result<int> widen_halves(ir::Graph& graph) { return Widener(graph).run(); }
+Result<int> widen_halves(ir::Graph& graph) {
+  NNEX_ASSIGN(int count, Widener(graph).run());
+  for (NodeId id : graph.order_with_blocks()) {
+    NNEX_ASSIGN(const int divided, divide_first(graph, id));
+    count += divided;
+  }
+  return count;
+}
 
 }  // namespace nnex::passes
