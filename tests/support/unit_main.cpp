@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -24,6 +25,26 @@ std::string cases_of(const std::string& file) {
   return filter;
 }
 
+/// What testing::TempDir() names: a folder of this process alone, as several may run at once; gone with it.
+class OwnFolder {
+ public:
+  OwnFolder() : path_(testing::TempDir() + "nnex_tests_XXXXXX") {
+    if (mkdtemp(path_.data()))
+      setenv("TEST_TMPDIR", path_.c_str(), 1);
+    else
+      path_.clear();
+  }
+  ~OwnFolder() {
+    std::error_code error;
+    if (!path_.empty()) std::filesystem::remove_all(path_, error);
+  }
+  OwnFolder(const OwnFolder&) = delete;
+  OwnFolder& operator=(const OwnFolder&) = delete;
+
+ private:
+  std::string path_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -42,5 +63,6 @@ int main(int argc, char** argv) {
     filter += (filter.empty() ? "" : ":") + found;
   }
   if (!filter.empty()) testing::GTEST_FLAG(filter) = filter;
+  const OwnFolder folder;
   return RUN_ALL_TESTS();
 }
