@@ -96,7 +96,7 @@ Status check_shape(const ir::Graph& graph, const std::string& name, const std::v
                  known.empty() ? "none" : known);
 }
 
-/// What a symbol of the inputs becomes, and what asked for it: "'x.0'".
+/// What a symbol of the inputs becomes, and the axis that asks for it: "x.0"; none: fix_symbols() will be asked.
 struct Given {
   std::string symbol, place;
   Dim extent;
@@ -114,17 +114,17 @@ Dim renamed(const Dim& d, const std::string& symbol, const Dim& to) {
   return d.with({{symbol, 2}}) == none + once + once ? none + once * to : Dim::unknown("rename");
 }
 
-Dim given(Dim d, const std::vector<Given>& all) {
+/// The formula with what its symbols become.
+Dim with_given(Dim d, const std::vector<Given>& all) {
   std::vector<std::pair<std::string, int64_t>> numbers;
-  std::vector<std::pair<std::string, Dim>> names;  // two steps, as symbols may be swapped
+  std::vector<std::pair<std::string, Dim>> names;  // in two steps, as symbols may be swapped
   for (const std::string& symbol : d.symbols()) {
     const Given* g = find(all, symbol);
-    if (!g) continue;
-    if (g->extent.is_number())
-      numbers.emplace_back(symbol, g->extent.value());
-    else
-      names.emplace_back(fmt::format(" {}", names.size()), g->extent);
-    if (!g->extent.is_number()) d = renamed(d, symbol, Dim::symbol(names.back().first));
+    if (g && g->extent.is_number()) numbers.emplace_back(symbol, g->extent.value());
+    if (!g || g->extent.is_number()) continue;
+    const std::string step = fmt::format(" {}", names.size());
+    d = renamed(d, symbol, Dim::symbol(step));
+    names.emplace_back(step, g->extent);
   }
   d = d.with(numbers);
   for (const auto& [step, to] : names) d = renamed(d, step, to);
@@ -139,7 +139,10 @@ Result<std::vector<Given>> symbols_given(const ir::Graph& graph, const std::map<
     return failure(Code::invalid_argument, "'{}' is the symbol '{}', which is {}{}; found {}", place, g.symbol,
                    g.extent.text(), g.place.empty() ? "" : fmt::format(" at '{}'", g.place), found.text());
   };
-  for (const auto& [name, extent] : known) all.push_back({name, {}, Dim(extent)});
+  for (const auto& [name, extent] : known) {
+    const std::string symbol = symbol_at(graph, name);
+    all.push_back({symbol.empty() ? name : symbol, {}, Dim(extent)});
+  }
   for (ValueId v : graph.inputs()) {
     const auto shape = shapes.find(graph[v].name);
     const auto& dims = graph[v].type.dims;
@@ -169,7 +172,7 @@ Status give_symbols(ir::Graph& graph, const std::map<std::string, Dims>& shapes,
   for (uint32_t n = 0; n < graph.value_count() && !all.empty(); ++n) {
     Type t = graph[ValueId{n}].type;
     if (!t.dims) continue;
-    for (Dim& d : *t.dims) d = given(std::move(d), all);
+    for (Dim& d : *t.dims) d = with_given(std::move(d), all);
     graph.set_type(ValueId{n}, std::move(t));
   }
   return {};
