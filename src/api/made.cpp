@@ -117,7 +117,7 @@ Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options,
         return failure(Code::invalid_argument, "option 'onnx.opset': found {}; needed 0 (the lowest that does) or more",
                        options.onnx.opset);
       onnx_format::WriteOptions wanted{options.name, options.custom, {}, options.onnx.opset};
-      if (options.onnx.external_data || onnx_format::constant_bytes(*out.graph) > onnx_format::kMaxInline)
+      if (options.onnx.external_data || constant_bytes(*out.graph) > onnx_format::kMaxInline)
         wanted.external = file_name + ".data";
       wanted.texts = from.texts;
       NNEX_TRY(write_onnx(out, wanted, from));

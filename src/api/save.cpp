@@ -22,6 +22,7 @@
 #include "base/unfinished.h"
 #include "graph/custom.h"
 #include "graph/missing.h"
+#include "graph/queries.h"
 #include "graph/symbols.h"
 #include "nnex/edit.h"
 #include "nnex/load.h"
@@ -280,7 +281,7 @@ Result<std::optional<Made>> copied(const ModelSource& source, const Recognised& 
   NNEX_ASSIGN(OnnxFile file, open_onnx(model, o.load));
   onnx_format::WriteOptions wanted;
   wanted.name = o.save.name;
-  if (o.save.onnx.external_data || onnx_format::constant_bytes(graph) > onnx_format::kMaxInline)
+  if (o.save.onnx.external_data || constant_bytes(graph) > onnx_format::kMaxInline)
     wanted.external = file_name + ".data";
   Made out;
   NNEX_ASSIGN(out.onnx, onnx_format::copy_model(file.bytes, file.source, wanted));

@@ -127,12 +127,4 @@ Result<Times> time_both(const ir::Graph& in_float, const ir::Graph& quantised, c
   return Times{both[0].fastest, both[1].fastest, std::move(both[0].places), std::move(both[1].places)};
 }
 
-int64_t constant_bytes(const ir::Graph& graph) {
-  int64_t out = 0;
-  for (uint32_t n = 0; n < graph.value_count(); ++n)
-    if (const ValueDef& v = graph[ValueId{n}]; v.constant.tensor() && !v.uses.empty())
-      out += v.constant.tensor()->bytes();
-  return out;
-}
-
 }  // namespace nnex

@@ -32,7 +32,4 @@ struct Times {
 Result<Times> time_both(const ir::Graph& in_float, const ir::Graph& quantised, const SampleSet& samples,
                         const QuantizeOptions& options);
 
-/// Bytes of what nodes read that is constant.
-int64_t constant_bytes(const ir::Graph& graph);
-
 }  // namespace nnex

@@ -22,6 +22,7 @@
 #include "base/failure.h"
 #include "base/guarded.h"
 #include "base/try.h"
+#include "graph/queries.h"
 #include "nnex/suggest.h"
 #include "run/options.h"
 #include "standards/cvm/import.h"

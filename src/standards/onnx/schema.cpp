@@ -89,7 +89,7 @@ bool begins_model(std::string_view begin) {
     const auto value = take_number(begin);
     if (!value) return false;
     if (number) continue;
-    if (*value >= begin.size()) return form->number == ModelProto::graph;  // most of the file
+    if (*value > begin.size()) return form->number == ModelProto::graph;  // most of the file
     begin.remove_prefix(*value);
   }
   return true;

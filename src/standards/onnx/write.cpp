@@ -120,14 +120,6 @@ Message type_message(const Type& type, bool exact) {
   return m;
 }
 
-int64_t constant_bytes(const ir::Graph& graph) {
-  int64_t bytes = 0;
-  for (uint32_t i = 0; i < graph.value_count(); ++i)
-    if (const Tensor* t = graph[ValueId{i}].constant.tensor(); t && !graph[ValueId{i}].uses.empty())
-      bytes += t->bytes();
-  return bytes;
-}
-
 // ---- Names
 
 std::string GraphWriter::unique(std::string wanted) {

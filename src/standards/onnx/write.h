@@ -66,10 +66,9 @@ Result<std::vector<std::string>> default_inputs(std::string_view model);
 /// The operators of a model's nodes and of its functions' nodes, each once.
 Result<std::vector<std::string>> operator_names(std::string_view model);
 
-/// What a model's file can hold: protocol buffers end at 2 GiB. Bytes of the graph's constants beyond that need
-/// external data.
+/// What a model's file can hold of constants: protocol buffers end at 2 GiB. More
+/// needs external data.
 inline constexpr int64_t kMaxInline = int64_t{2000} << 20;
-int64_t constant_bytes(const ir::Graph& graph);
 
 /// Writes the file, and the other one beside it: each under a temporary name first. Errors: those of may_write;
 /// unreadable.
