@@ -2,37 +2,19 @@
 
 #include "standards/onnx/import_quirks.h"
 
-#include <unordered_map>
-
 #include "base/name_index.h"
 
 namespace nnex::onnx_format {
 
 namespace {
 
-std::vector<std::span<const QuirkRow>> themes() {
-  return {constant_quirks(),
-          math_quirks(),
-          numeric_quirks(),
-          shape_quirks(),
-          window_quirks(),
-          region_quirks(),
-          recurrent_quirks(),
-          scan_quirks(),
-          ml_quirks(),
-          attention_quirks(),
-          feature_quirks(),
-          microsoft_quirks(),
-          microsoft_attention_quirks(),
-          microsoft_code_quirks(),
-          microsoft_expert_quirks(),
-          microsoft_move_quirks()};
-}
-
 const NameIndex<const QuirkRow*>& all_quirks() {
   static const auto table = [] {
     NameIndex<const QuirkRow*> t;
-    for (const auto theme : themes())
+    for (auto theme :
+         {constant_quirks(), math_quirks(), numeric_quirks(), shape_quirks(), window_quirks(), region_quirks(),
+          recurrent_quirks(), scan_quirks(), ml_quirks(), attention_quirks(), feature_quirks(), microsoft_quirks(),
+          microsoft_attention_quirks(), microsoft_code_quirks(), microsoft_expert_quirks(), microsoft_move_quirks()})
       for (const QuirkRow& row : theme) t.add(row.op, &row);
     return t;
   }();
@@ -50,18 +32,11 @@ Quirk find_quirk(std::string_view domain, std::string_view op) {
 }
 
 const Form* taken_form(std::string_view domain, std::string_view op) {
-  static const auto forms = [] {
-    std::unordered_map<const QuirkRow*, Form> all;
-    for (const auto theme : themes())
-      for (const QuirkRow& row : theme)
-        if (!row.takes.empty()) all.emplace(&row, parse_forms(row.takes).front());
-    return all;
-  }();
-  const Form* found = nullptr;
+  const QuirkRow* found = nullptr;
   all_quirks().each(op, [&](const QuirkRow* row) {
-    if (row->domain == domain && !row->takes.empty()) found = &forms.at(row);
+    if (row->domain == domain && !row->takes.empty()) found = row;
   });
-  return found;
+  return found ? &parsed_forms(found->takes).front() : nullptr;
 }
 
 std::vector<std::string_view> quirk_domains(std::string_view op) {

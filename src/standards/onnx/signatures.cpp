@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 #include <unordered_map>
 
+#include "base/name_index.h"
 #include "tensor/convert.h"
 
 namespace nnex::onnx_format {
@@ -353,6 +355,8 @@ const FormAttribute* Form::find(std::string_view attribute) const {
   return nullptr;
 }
 
+namespace {
+
 std::vector<Form> parse_forms(std::string_view text) {
   std::vector<Form> out;
   while (!text.empty()) {
@@ -362,16 +366,30 @@ std::vector<Form> parse_forms(std::string_view text) {
   return out;
 }
 
+}  // namespace
+
+const std::vector<Form>& parsed_forms(std::string_view text) {
+  static std::mutex mutex;
+  static std::unordered_map<const char*, std::vector<Form>> parsed;
+  const std::lock_guard lock(mutex);
+  const auto [at, fresh] = parsed.try_emplace(text.data());
+  if (fresh) at->second = parse_forms(text);
+  return at->second;
+}
+
 const std::vector<Form>& forms_of(std::string_view domain, std::string_view name) {
-  static const auto table = [] {
-    std::unordered_map<std::string, std::vector<Form>> t;
+  static const auto all = [] {
+    NameIndex<const OperatorForms*> index;
     for (const auto& part : {forms_a_l(), forms_m_z(), forms_ml()})
-      for (const OperatorForms& o : part) t.emplace(fmt::format("{}:{}", o.domain, o.name), parse_forms(o.text));
-    return t;
+      for (const OperatorForms& o : part) index.add(o.name, &o);
+    return index;
   }();
   static const std::vector<Form> none;
-  const auto it = table.find(fmt::format("{}:{}", domain, name));
-  return it == table.end() ? none : it->second;
+  const OperatorForms* found = nullptr;
+  all.each(name, [&](const OperatorForms* o) {
+    if (o->domain == domain) found = o;
+  });
+  return found ? parsed_forms(found->text) : none;
 }
 
 const Form* find_form(std::string_view domain, std::string_view name, int64_t opset) {

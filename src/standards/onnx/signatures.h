@@ -76,8 +76,8 @@ struct Form {
   const FormAttribute* find(std::string_view attribute) const;
 };
 
-/// The forms of a text, a line each.
-std::vector<Form> parse_forms(std::string_view text);
+/// The forms of a text of the lists, a line each; parsed when somebody asks first, from any thread.
+const std::vector<Form>& parsed_forms(std::string_view text);
 /// Oldest first; empty: no such operator.
 const std::vector<Form>& forms_of(std::string_view domain, std::string_view name);
 /// The form that an opset has; null: none.
