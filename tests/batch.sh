@@ -1,20 +1,10 @@
 #!/usr/bin/env bash
 # batch.sh NNEX [ranks]: many files through one model: every item answered once, with the same bytes, however many processes share the work and
 # whichever of them is killed; with the word, under Open MPI.
-set -uo pipefail
-nnex=$(realpath "$1") root=$(realpath "$(dirname "$0")/..") bad=0
+. "$(dirname "$0")/support/command_line.sh"
+nnex=$(realpath "$1") root=$(realpath "$(dirname "$0")/..")
 shapes=$root/models/shapes
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
-expect() {  # expect CODE TEXT COMMAND...
-  local code=$1 text=$2; shift 2
-  local out; out=$("$@" 2>&1); local got=$?
-  if [ $got != "$code" ] || ! grep -qF -- "$text" <<<"$out"; then
-    echo "  $*: exit $got (needed $code), '$text' in:"; sed 's/^/    /' <<<"$out" | head -n 8; bad=1
-  fi
-}
-wrong() { echo "  $*"; bad=1; }
 answers() { (cd "$1" && find . -name '*.npz' -print0 | sort -z | xargs -0 sha256sum | sha256sum); }
 pictures=("$shapes"/*.png) model=$shapes/model.onnx
 slow_model() { printf '%s\n' 'version 1.0;' 'graph slow(x) -> (y) {' ' x = external(shape = [3,256,256]);' ' a = matmul(x, x); b = matmul(a, a); c = matmul(b, b); y = matmul(c, c);' '}' > slow/graph.nnef; }
@@ -26,21 +16,21 @@ if [ "${2:-}" = ranks ]; then
   expect 0 "301 done" "$nnex" batch "$model" --input in --output alone
   for n in 1 2 3; do
     expect 0 "done" mpirun --allow-run-as-root --oversubscribe -n $n "$nnex" batch "$model" --input in --output "ranks$n" --share
-    [ "$(answers "ranks$n")" = "$(answers alone)" ] || wrong "$n ranks answered other bytes"
-    [ "$(cat "ranks$n"/manifest-*.jsonl | grep -c '"item"')" = 301 ] || wrong "$n ranks did items twice, or not at all"
+    [ "$(answers "ranks$n")" = "$(answers alone)" ] || fault "$n ranks answered other bytes"
+    [ "$(cat "ranks$n"/manifest-*.jsonl | grep -c '"item"')" = 301 ] || fault "$n ranks did items twice, or not at all"
   done
   # Without a word they share, too, and one of them says so; --shard divides otherwise, and a rank alone has nobody to share with.
   ranks() { mpirun --allow-run-as-root --oversubscribe "$@"; }
-  ranks -n 2 "$nnex" batch "$model" --input in --output unasked >log 2>&1 || wrong "two ranks: $(cat log)"
-  [ "$(answers unasked)" = "$(answers alone)" ] || wrong "two ranks without --share answered other bytes"
-  [ "$(cat unasked/manifest-*.jsonl | grep -c '"item"')" = 301 ] || wrong "two ranks without --share did items twice, or not at all"
-  [ "$(grep -c 'the 2 ranks of Open MPI share the items' log)" = 1 ] || wrong "that ranks share was not said once: $(cat log)"
+  ranks -n 2 "$nnex" batch "$model" --input in --output unasked >log 2>&1 || fault "two ranks: $(cat log)"
+  [ "$(answers unasked)" = "$(answers alone)" ] || fault "two ranks without --share answered other bytes"
+  [ "$(cat unasked/manifest-*.jsonl | grep -c '"item"')" = 301 ] || fault "two ranks without --share did items twice, or not at all"
+  [ "$(grep -c 'the 2 ranks of Open MPI share the items' log)" = 1 ] || fault "that ranks share was not said once: $(cat log)"
   expect 0 "0 done, 0 failed, 301 done before" ranks -n 2 "$nnex" batch "$model" --input in --output unasked
   expect 0 "301 done, 0 failed" ranks -n 2 "$nnex" batch "$model" --input in --output each --shard 1/1 --force
   expect 0 " failed" ranks -n 2 "$nnex" batch "$model" --input in --output auto --shard auto
-  [ "$(answers auto)" = "$(answers alone)" ] && [ -e auto/manifest-2-of-2.jsonl ] || wrong "fixed shards of two ranks"
+  [ "$(answers auto)" = "$(answers alone)" ] && [ -e auto/manifest-2-of-2.jsonl ] || fault "fixed shards of two ranks"
   expect 0 "301 done, 0 failed" ranks -n 1 "$nnex" batch "$model" --input in --output one
-  [ -e one/manifest.jsonl ] || wrong "one rank shared with nobody"
+  [ -e one/manifest.jsonl ] || fault "one rank shared with nobody"
   # A rank that is killed: with --enable-recovery the others do its part; without, mpirun ends them all, and the same command goes on.
   mkdir slow
   slow_model
@@ -52,22 +42,22 @@ if [ "${2:-}" = ranks ]; then
     ranks=$!
     for ((i = 0; i < 300; ++i)); do victim=$(grep -l '"item"' "$folder"/manifest-*.jsonl 2>/dev/null | tail -n 1); [ -n "$victim" ] && break; sleep 0.02; done
     victim=${victim%.jsonl} victim=${victim##*-}
-    kill -9 "$victim" || wrong "no rank to kill"
+    kill -9 "$victim" || fault "no rank to kill"
     wait $ranks
     rc=$?
-    if [ -n "$recovery" ]; then [ $rc = 0 ] || wrong "mpirun $recovery ended with $rc"
+    if [ -n "$recovery" ]; then [ $rc = 0 ] || fault "mpirun $recovery ended with $rc"
     else
-      [ $rc != 0 ] || wrong "mpirun did not end with its rank"
+      [ $rc != 0 ] || fault "mpirun did not end with its rank"
       expect 0 "done" mpirun --allow-run-as-root --oversubscribe -n 2 "$nnex" batch slow --input in --output "$folder" --layout nchw --share --lease 1 --jobs 1
     fi
-    [ "$(answers "$folder")" = "$(answers slow-alone)" ] || wrong "a rank that was killed ($recovery) lost or changed answers"
+    [ "$(answers "$folder")" = "$(answers slow-alone)" ] || fault "a rank that was killed ($recovery) lost or changed answers"
   done
   exit $bad
 fi
 # Alone: what run says, once; again only what changed, or all.
 expect 0 "301 done, 0 failed, 0 done before" "$nnex" batch "$model" --input in --output alone
 expect 0 "" "$nnex" run "$model" -i "${pictures[3]}" --save one.npz -q
-cmp -s one.npz alone/more/deep/p3.png.npz || wrong "the answer is not that of nnex run"
+cmp -s one.npz alone/more/deep/p3.png.npz || fault "the answer is not that of nnex run"
 expect 2 "--resume goes on" "$nnex" batch "$model" --input in --output alone
 truncate -s -9 alone/manifest.jsonl  # a line that was cut off is done again, and the manifest stays one
 expect 0 "1 done, 0 failed, 300 done before" "$nnex" batch "$model" --input in --output alone --resume
@@ -83,18 +73,18 @@ whole=$(answers alone)
 # Lists, JSON, other inputs; what cannot be read fails by itself.
 printf '%s\n' in/new.png in/more/deep/p1.png nowhere.png > list
 expect 1 "2 done, 1 failed" "$nnex" batch "$model" --input list --output listed --format json --topk 1 --labels "$shapes/labels.txt"
-grep -q '"label"' listed/in/new.png.json || wrong "no label in the answer as JSON"
-grep -q '"item":"nowhere.png","error"' listed/manifest.jsonl || wrong "the manifest does not have what failed"
+grep -q '"label"' listed/in/new.png.json || fault "no label in the answer as JSON"
+grep -q '"item":"nowhere.png","error"' listed/manifest.jsonl || fault "the manifest does not have what failed"
 echo in/new.png | expect 0 "1 done" "$nnex" batch "$model" --input - --output piped
 echo ../x.png > outside
 expect 2 "without '..'" "$nnex" batch "$model" --input outside --output refused
 # On a terminal a line is written over: its commands are commands.
 script -qec "'$nnex' batch '$model' --input in --output on-terminal" /dev/null >log </dev/null
-grep -q $'\r.* of [0-9]* items' log && ! grep -qF 'u000d' log || wrong "progress on a terminal: $(head -c 300 log)"
+grep -q $'\r.* of [0-9]* items' log && ! grep -qF 'u000d' log || fault "progress on a terminal: $(head -c 300 log)"
 # The folder of the items takes no answers, which would be items; nothing is made where there are no items.
 expect 2 "is the folder of the items" "$nnex" batch "$model" --input in --output in/../in
 expect 3 "nowhere" "$nnex" batch "$model" --input nowhere --output never
-[ ! -e never ] || wrong "a folder is made for the answers of nothing"
+[ ! -e never ] || fault "a folder is made for the answers of nothing"
 mkdir empty
 expect 2 "found no items" "$nnex" batch "$model" --input empty --output refused
 expect 2 "needed I/N" "$nnex" batch "$model" --input in --output refused --shard 3/2
@@ -106,40 +96,40 @@ mkdir pairs
 echo '[5, 7]' > pairs/x.json
 echo '[1, 2]' > b.json
 expect 0 "1 done" "$nnex" batch two --input pairs --output differences --fixed b=b.json --format json
-tr -d ' \n' < differences/x.json.json | grep -qF '"values":[4.0,5.0]' || wrong "a - b with b fixed: $(cat differences/x.json.json)"
+tr -d ' \n' < differences/x.json.json | grep -qF '"values":[4.0,5.0]' || fault "a - b with b fixed: $(cat differences/x.json.json)"
 expect 1 "input 'b' is missing" "$nnex" batch two --input pairs --output missing
 # --fixed leaves an input for the items, and gives each once.
 expect 2 "input 'picture' is given twice: by --fixed '${pictures[0]}' and by the items" "$nnex" batch "$model" --input in --output twice --fixed "picture=${pictures[0]}"
 expect 2 "input 'a' is given twice: by --fixed 'b.json' and by the items" "$nnex" batch two --input pairs --output twice --fixed a=b.json --fixed b=b.json
 expect 2 "input 'b' is given twice: by --fixed 'b.json' and by --fixed 'pairs/x.json'" "$nnex" batch two --input pairs --output twice --fixed b=b.json --fixed b=pairs/x.json
-[ ! -e twice ] || wrong "what was refused made a folder"
+[ ! -e twice ] || fault "what was refused made a folder"
 # Links lead in circles, and to a folder twice: each folder is visited once, under the name that is none of a link.
 mkdir -p round/a round/b
 cp "${pictures[0]}" round/b/one.png
 ln -s . round/loop; ln -s .. round/a/up; ln -s ../b round/a/again; ln -s b round/aa; ln -s "$shapes/test_data_set_0" round/set; ln -s "${pictures[1]}" round/two.png
 expect 0 "3 done, 0 failed" timeout 60 "$nnex" batch "$model" --input round --output round/answers
-[ "$(grep -o '"item":"[^"]*"' round/answers/manifest.jsonl | sort | tr '\n' ' ')" = '"item":"b/one.png" "item":"set" "item":"two.png" ' ] || wrong "items behind links: $(cat round/answers/manifest.jsonl)"
+[ "$(grep -o '"item":"[^"]*"' round/answers/manifest.jsonl | sort | tr '\n' ' ')" = '"item":"b/one.png" "item":"set" "item":"two.png" ' ] || fault "items behind links: $(cat round/answers/manifest.jsonl)"
 expect 0 "0 done, 0 failed, 3 done before" timeout 60 "$nnex" batch "$model" --input round --output round/answers --resume
 # Names that are no UTF-8 are told apart, and found again.
 mkdir bytes
-for name in $'x\xff.png' $'x\xfe.png' 'x%FF.png'; do cp "${pictures[2]}" "bytes/$name" || wrong "no file of that name"; done
+for name in $'x\xff.png' $'x\xfe.png' 'x%FF.png'; do cp "${pictures[2]}" "bytes/$name" || fault "no file of that name"; done
 echo nothing > $'bytes/y\xff.png'
 expect 1 "3 done, 1 failed" "$nnex" batch "$model" --input bytes --output bytes-answers
-grep -qF '{"item":"x%FF.png","size"' bytes-answers/manifest.jsonl || wrong "a name with an escape of its own: $(cat bytes-answers/manifest.jsonl)"
-grep -qF '"output":"x%FE.png.npz"' bytes-answers/manifest.jsonl && grep -qF '"escaped":true' bytes-answers/manifest.jsonl || wrong "names that are no UTF-8: $(cat bytes-answers/manifest.jsonl)"
+grep -qF '{"item":"x%FF.png","size"' bytes-answers/manifest.jsonl || fault "a name with an escape of its own: $(cat bytes-answers/manifest.jsonl)"
+grep -qF '"output":"x%FE.png.npz"' bytes-answers/manifest.jsonl && grep -qF '"escaped":true' bytes-answers/manifest.jsonl || fault "names that are no UTF-8: $(cat bytes-answers/manifest.jsonl)"
 rm $'bytes/y\xff.png'
 expect 0 "0 done, 0 failed, 3 done before" "$nnex" batch "$model" --input bytes --output bytes-answers --resume
 rm $'bytes-answers/x\xfe.png.npz'
 expect 0 "1 done, 0 failed, 2 done before" "$nnex" batch "$model" --input bytes --output bytes-answers --resume
 # Fixed shards: every item is of one of them.
 for i in 1 2 3; do expect 0 " failed" env SLURM_ARRAY_TASK_ID=$((i + 4)) SLURM_ARRAY_TASK_MIN=5 SLURM_ARRAY_TASK_COUNT=3 "$nnex" batch "$model" --input in --output shards --shard auto; done
-[ "$(answers shards)" = "$whole" ] || wrong "three shards answered other bytes"
-[ "$(cat shards/manifest-*-of-3.jsonl | grep -c '"item"')" = 302 ] || wrong "three shards did items twice, or not at all"
+[ "$(answers shards)" = "$whole" ] || fault "three shards answered other bytes"
+[ "$(cat shards/manifest-*-of-3.jsonl | grep -c '"item"')" = 302 ] || fault "three shards did items twice, or not at all"
 mkdir bin && ln -s "$nnex" bin/nnex
 for i in 0 1 2 3; do
   expect 0 " failed" env PATH="$PWD/bin:$PATH" MODEL="$model" INPUT=in OUTPUT=array SLURM_ARRAY_TASK_ID=$i SLURM_ARRAY_TASK_MIN=0 SLURM_ARRAY_TASK_COUNT=4 bash "$root/deploy/batch.sbatch"
 done
-[ "$(answers array)" = "$whole" ] || wrong "an array of four jobs answered other bytes"
+[ "$(answers array)" = "$whole" ] || fault "an array of four jobs answered other bytes"
 # Shared: one of three is killed in the middle of its work, another is cut off for longer than its lease and comes back.
 mkdir slow
 slow_model
@@ -148,11 +138,11 @@ shared() { exec "$nnex" batch slow --input in --output slow-shared --layout nchw
 ids=()
 for i in 1 2 3; do shared & ids+=($!); done
 for ((i = 0; i < 200; ++i)); do grep -qs '"item"' "slow-shared/manifest-$(hostname)-${ids[1]}.jsonl" && break; sleep 0.05; done
-kill -9 "${ids[1]}" || wrong "the process ended before it was killed"
+kill -9 "${ids[1]}" || fault "the process ended before it was killed"
 wait "${ids[1]}" 2>/dev/null
 kill -STOP "${ids[0]}" && sleep 2.5 && kill -CONT "${ids[0]}"
-for i in 0 2; do wait "${ids[i]}" || wrong "process $i of a shared batch failed"; done
-[ "$(answers slow-shared)" = "$(answers slow-alone)" ] || wrong "a shared batch with a process killed lost or changed answers"
+for i in 0 2; do wait "${ids[i]}" || fault "process $i of a shared batch failed"; done
+[ "$(answers slow-shared)" = "$(answers slow-alone)" ] || fault "a shared batch with a process killed lost or changed answers"
 expect 0 "0 done, 0 failed, 302 done before" "$nnex" batch slow --input in --output slow-shared --layout nchw --resume
 # What counts is the answer that is there: not another model's, nor one of what the item was in between, whatever the order of lines and manifests.
 text_model() { printf '%s\n' '<ir_version: 8, opset_import: ["" : 18]>' "$1" > "$2"; }
@@ -165,7 +155,7 @@ echo '[1, 1, 1, 1]' > ones/x.json
 expect 0 "1 done, 0 failed, 0 done before" "$nnex" batch twice.onnxtxt --input ones --output turns
 expect 0 "1 done, 0 failed, 0 done before" "$nnex" batch thrice.onnxtxt --input ones --output turns --resume
 expect 0 "1 done, 0 failed, 0 done before" "$nnex" batch twice.onnxtxt --input ones --output turns --resume
-[ "$(value turns/x.json.npz)" = 2.0 ] || wrong "--resume took another model's answer for this one's"
+[ "$(value turns/x.json.npz)" = 2.0 ] || fault "--resume took another model's answer for this one's"
 expect 0 "0 done, 0 failed, 1 done before" "$nnex" batch twice.onnxtxt --input ones --output turns --resume
 for how in --share --resume; do
   mkdir "turned$how"
@@ -175,7 +165,7 @@ for how in --share --resume; do
     cp -p $version.json "turned$how/x.json"
     expect 0 "1 done, 0 failed, 0 done before" "$nnex" batch twice.onnxtxt --input "turned$how" --output "restored$how" $how
   done
-  [ "$(value "restored$how/x.json.npz")" = 2.0 ] || wrong "$how: an item that was restored kept the answer of what it was in between"
+  [ "$(value "restored$how/x.json.npz")" = 2.0 ] || fault "$how: an item that was restored kept the answer of what it was in between"
   touch "turned$how/x.json"
   expect 0 "1 done, 0 failed, 0 done before" "$nnex" batch twice.onnxtxt --input "turned$how" --output "restored$how" $how
   for i in 1 2 3; do expect 0 "0 done, 0 failed, 1 done before" "$nnex" batch twice.onnxtxt --input "turned$how" --output "restored$how" $how; done
@@ -194,8 +184,8 @@ text_model 'g (float[N] x) => (float[N] y) { y = Identity (x) }' open.onnxtxt
 mkdir many texts
 { echo '['; seq -s, 1001; echo ']'; } > many/x.json
 expect 0 "1 done, 0 failed, 0 done before" "$nnex" batch open.onnxtxt --input many --output all --format json
-grep -q '"statistics"' all/x.json.json && wrong "an answer of 1001 elements without its values"
-tr -d ' \n' < all/x.json.json | grep -q '"values":\[1.0,.*,1001.0\]' || wrong "values of an answer of 1001 elements"
+grep -q '"statistics"' all/x.json.json && fault "an answer of 1001 elements without its values"
+tr -d ' \n' < all/x.json.json | grep -q '"values":\[1.0,.*,1001.0\]' || fault "values of an answer of 1001 elements"
 text_model 'g (string[N] x) => (string[N] y) { y = Identity (x) }' texts.onnxtxt
 echo '["a"]' > texts/x.json
 expect 0 "1 done, 0 failed, 0 done before" "$nnex" batch texts.onnxtxt --input texts --output texts-answers
@@ -219,5 +209,5 @@ wait $held 2>/dev/null
 expect 2 "needed NAME=FILE" "$nnex" batch two --input pairs --output no-name --fixed b.json
 expect 2 "both standard input" "$nnex" batch - --input - --output no-input < twice.onnxtxt
 expect 2 "without '..'" "$nnex" batch "$model" --input outside --output no-list
-for folder in no-halves no-name no-input no-list; do [ ! -e $folder ] || wrong "what was refused made the folder $folder"; done
+for folder in no-halves no-name no-input no-list; do [ ! -e $folder ] || fault "what was refused made the folder $folder"; done
 exit $bad

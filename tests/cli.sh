@@ -1,17 +1,8 @@
 #!/usr/bin/env bash
 # cli.sh NNEX: exit codes and messages of the command line, as a user meets them.
-set -uo pipefail
-nnex=$1 bad=0
+. "$(dirname "$0")/support/command_line.sh"
+nnex=$1
 model=$(dirname "$0")/../models/shapes/model.onnx
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-expect() {  # expect CODE TEXT COMMAND...
-  local code=$1 text=$2; shift 2
-  local out; out=$("$@" 2>&1); local got=$?
-  if [ $got != "$code" ] || ! grep -qF -- "$text" <<<"$out"; then
-    echo "  $*: exit $got (needed $code), '$text' in:"; sed 's/^/    /' <<<"$out" | head -n 8; bad=1
-  fi
-}
 expect 0 "sound" "$nnex" check "$model"
 expect 0 "picture" "$nnex" inspect "$model"
 expect 0 '"nnex.inspect/1"' "$nnex" inspect "$model" --json

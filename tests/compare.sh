@@ -1,18 +1,9 @@
 #!/usr/bin/env bash
 # compare.sh NNEX: comparing and editing models from the command line. Damage is done to the text of an NNEF model, so that the tensor
 # that must be named is known beforehand.
-set -uo pipefail
-nnex=$1 bad=0
+. "$(dirname "$0")/support/command_line.sh"
+nnex=$1
 model=$(dirname "$0")/../models/shapes/model.onnx
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-expect() {  # expect CODE TEXT COMMAND...
-  local code=$1 text=$2; shift 2
-  local out; out=$("$@" 2>&1); local got=$?
-  if [ $got != "$code" ] || ! grep -qF -- "$text" <<<"$out"; then
-    echo "  $*: exit $got (needed $code), '$text' in:"; sed 's/^/    /' <<<"$out" | head -n 8; bad=1
-  fi
-}
 # The same network in every standard's form.
 expect 0 "same" "$nnex" compare "$model" "$model"
 for form in net.nnef.tgz net.webnn net.onnx; do

@@ -1,26 +1,19 @@
 #!/usr/bin/env bash
 # conform.sh NNEX: what `nnex conform` must not let pass: answers that are not those stored, vectors that are broken.
-set -uo pipefail
-nnex=$1 bad=0
+. "$(dirname "$0")/support/command_line.sh"
+nnex=$1
 root=$(cd "$(dirname "$0")/.." && pwd)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-expect() {  # expect CODE TEXT STANDARD PATH
-  local out got; out=$("$nnex" conform "${@:3}" 2>&1); got=$?
-  if [ $got != "$1" ] || ! grep -qF -- "$2" <<<"$out"; then
-    echo "  conform ${*:3}: exit $got (needed $1), '$2' in:"; sed 's/^/    /' <<<"$out" | head -n 8; bad=1
-  fi
-}
+conform() { "$nnex" conform "$@"; }
 deep() { printf '[%.0s' {1..100000}; }
 
 # ONNX: an output that the model has not, a tolerance that is no JSON.
 cp -r "$root/models/shapes" "$scratch/shapes"
-expect 0 "passed, 0 failed" onnx "$scratch/shapes"
+expect 0 "passed, 0 failed" conform onnx "$scratch/shapes"
 cp "$scratch/shapes/test_data_set_0/output_0.pb" "$scratch/shapes/test_data_set_0/output_1.pb"
-expect 1 "output_1.pb is stored; the model has 1 outputs" onnx "$scratch/shapes"
+expect 1 "output_1.pb is stored; the model has 1 outputs" conform onnx "$scratch/shapes"
 rm "$scratch/shapes/test_data_set_0/output_1.pb"
 deep > "$scratch/shapes/tolerance.json"
-expect 1 "line 1, column 65: nested deeper than 64" onnx "$scratch/shapes"
+expect 1 "line 1, column 65: nested deeper than 64" conform onnx "$scratch/shapes"
 
 # CVM: an output more than the operator has, one less; a file nested deep beside a sound one.
 mkdir "$scratch/cvm"
@@ -33,11 +26,11 @@ cat > "$scratch/cvm/relu.json" <<JSON
  {"id": "less", "attrs": {}, "inputs": [{"shape": [2], "precision": 8, "data": [1, -1]}], "outputs": []}]}
 JSON
 deep > "$scratch/cvm/deep.json"
-expect 1 "1 passed, 4 failed" cvm "$scratch/cvm"
-expect 1 "deep.json: line 1, column 65: nested deeper than 64" cvm "$scratch/cvm"
-expect 1 "wrong: by reference: output 0: element 1: found 1; needed 0" cvm "$scratch/cvm"
-expect 1 "more: output 1: found 0 bits; needed 8" cvm "$scratch/cvm"
-expect 1 "less: by reference: found 1 outputs; 0 are stored" cvm "$scratch/cvm"
+expect 1 "1 passed, 4 failed" conform cvm "$scratch/cvm"
+expect 1 "deep.json: line 1, column 65: nested deeper than 64" conform cvm "$scratch/cvm"
+expect 1 "wrong: by reference: output 0: element 1: found 1; needed 0" conform cvm "$scratch/cvm"
+expect 1 "more: output 1: found 0 bits; needed 8" conform cvm "$scratch/cvm"
+expect 1 "less: by reference: found 1 outputs; 0 are stored" conform cvm "$scratch/cvm"
 
 # WebNN: numbers of other values, steps that should have failed, bytes of which only the first are stored.
 mkdir "$scratch/webnn"
@@ -64,14 +57,14 @@ cat > "$scratch/webnn/cases.json" <<JSON
  $(trace refuses '{"call": "MLTensor.destroy", "on": "t", "throws": "TypeError"}'),
  $(trace vast '{"call": "writeTensor", "on": "c", "args": [{"$ref": "t"}, {"$buffer": "ArrayBuffer", "byteLength": 1e18}]}')]}
 JSON
-expect 1 "3 passed, 10 failed" webnn "$scratch/webnn"
-expect 1 "wrong: output 'y': 1 of 2 elements differ; element 1: found 2; needed 3" webnn "$scratch/webnn"
-expect 1 "prefix: readTensor: found 2 bytes; needed 1" webnn "$scratch/webnn"
-expect 1 "refuses: step 0: found success; needed TypeError" webnn "$scratch/webnn"
-expect 1 "half: the case cannot be read: key 'inputs' not found" webnn "$scratch/webnn"
-expect 1 "vast: the case cannot be run: " webnn "$scratch/webnn"
-expect 1 "deep.json: line 1, column 65: nested deeper than 64" webnn "$scratch/webnn"
-expect 1 "deep.json: line 1, column 65: nested deeper than 64" webnn "$scratch/webnn/deep.json"
+expect 1 "3 passed, 10 failed" conform webnn "$scratch/webnn"
+expect 1 "wrong: output 'y': 1 of 2 elements differ; element 1: found 2; needed 3" conform webnn "$scratch/webnn"
+expect 1 "prefix: readTensor: found 2 bytes; needed 1" conform webnn "$scratch/webnn"
+expect 1 "refuses: step 0: found success; needed TypeError" conform webnn "$scratch/webnn"
+expect 1 "half: the case cannot be read: key 'inputs' not found" conform webnn "$scratch/webnn"
+expect 1 "vast: the case cannot be run: " conform webnn "$scratch/webnn"
+expect 1 "deep.json: line 1, column 65: nested deeper than 64" conform webnn "$scratch/webnn"
+expect 1 "deep.json: line 1, column 65: nested deeper than 64" conform webnn "$scratch/webnn/deep.json"
 
 # NNEF: a tensor of other numbers, whole or not; outputs that are not stored.
 mkdir -p "$scratch/nnef/dat" "$scratch/nnef/values"
@@ -86,7 +79,7 @@ cat > "$scratch/nnef/values/values.json" <<JSON
  {"id": "wrong", $two, "inputs": {"x": $number}, "outputs": {"y": $number, "z": $number}},
  {"id": "less", $two, "inputs": {"x": $number}, "outputs": {"y": $minus}}]}
 JSON
-expect 1 "1 passed, 5 failed" nnef "$scratch/nnef"
-expect 1 "a.dat: item 0: found" nnef "$scratch/nnef"
-expect 1 "less: found 2 outputs; 1 are stored" nnef "$scratch/nnef"
+expect 1 "1 passed, 5 failed" conform nnef "$scratch/nnef"
+expect 1 "a.dat: item 0: found" conform nnef "$scratch/nnef"
+expect 1 "less: found 2 outputs; 1 are stored" conform nnef "$scratch/nnef"
 exit $bad

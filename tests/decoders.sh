@@ -1,21 +1,7 @@
 #!/usr/bin/env bash
 # decoders.sh NNEX: networks with caches and open extents from the command line: steps, batches, what is carried; halves.
-set -uo pipefail
-nnex=$1 bad=0
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-expect() {  # expect CODE TEXT COMMAND...
-  local code=$1 text=$2; shift 2
-  local out; out=$("$@" 2>&1); local got=$?
-  if [ $got != "$code" ] || ! grep -qF -- "$text" <<<"$out"; then
-    echo "  $*: exit $got (needed $code), '$text' in:"; sed 's/^/    /' <<<"$out" | head -n 8; bad=1
-  fi
-}
-lacks() {  # lacks TEXT COMMAND...
-  local text=$1; shift
-  local out; out=$("$@" 2>&1)
-  ! grep -qF -- "$text" <<<"$out" || { echo "  $*: found '$text'"; bad=1; }
-}
+. "$(dirname "$0")/support/command_line.sh"
+nnex=$1
 # A decoder: a cache that grows, a mask of all tokens, a table of 64 positions.
 decoder=$scratch/decoder.onnxtxt
 cat > "$decoder" <<'TXT'

@@ -1,11 +1,8 @@
 #!/usr/bin/env bash
 # endings.sh NNEX: programs that cannot say what they have to, that a signal ends, whose reader goes away; names that would command a terminal.
-set -uo pipefail
-nnex=$1 bad=0
+. "$(dirname "$0")/support/command_line.sh"
+nnex=$1
 model=$(dirname "$0")/../models/shapes/model.onnx
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-fault() { echo "  $1"; sed 's/^/    /' <<<"${2:-}" | cat -v | head -n 8; bad=1; }
 
 # Exit codes are the same where nobody hears the message.
 head -c 5000 "$model" > "$scratch/cut.onnx"

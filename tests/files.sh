@@ -1,16 +1,8 @@
 #!/usr/bin/env bash
 # files.sh NNEX: files that are written and lost by nobody, memory that hostile files cannot take, formats told by content.
-set -uo pipefail
-nnex=$1 bad=0
+. "$(dirname "$0")/support/command_line.sh"
+nnex=$1
 model=$(dirname "$0")/../models/shapes/model.onnx
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-fault() { echo "  $1"; sed 's/^/    /' <<<"${2:-}" | head -n 8; bad=1; }
-expect() {  # expect CODE TEXT COMMAND...
-  local code=$1 text=$2; shift 2
-  local out; out=$("$@" 2>&1); local got=$?
-  if [ $got != "$code" ] || ! grep -qF -- "$text" <<<"$out"; then fault "$*: exit $got (needed $code), '$text' in:" "$out"; fi
-}
 
 # What every verb writes: nothing that is there is replaced, nor what a link leads to, unless --force says so.
 kept() {  # kept FILE COMMAND...: the command, which writes FILE, is refused while something has that name; --force replaces it

@@ -1,15 +1,7 @@
 #!/usr/bin/env bash
 # nnef.sh NNEX: documents of NNEF and integer networks of CVM as a user checks, edits and converts them.
-set -uo pipefail
-nnex=$(realpath "$1") bad=0
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-fault() { echo "  $1"; sed 's/^/    /' <<<"${2:-}" | head -n 8; bad=1; }
-expect() {  # expect CODE TEXT COMMAND...
-  local code=$1 text=$2; shift 2
-  local out; out=$("$@" 2>&1); local got=$?
-  if [ $got != "$code" ] || ! grep -qF -- "$text" <<<"$out"; then fault "$*: exit $got (needed $code), '$text' in:" "$out"; fi
-}
+. "$(dirname "$0")/support/command_line.sh"
+nnex=$(realpath "$1")
 document() {  # document FOLDER RESULTS: graph.nnef with this body
   mkdir -p "$scratch/$1"
   { printf 'version 1.0;\n%sgraph g(x) -> (%s)\n{\n' "${3:-}" "$2"; cat; echo "}"; } > "$scratch/$1/graph.nnef"

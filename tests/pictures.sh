@@ -1,9 +1,7 @@
 #!/usr/bin/env bash
 # pictures.sh NNEX: pictures as inputs are resized as training code does it, and the demo's pictures are named rightly.
-set -uo pipefail
-nnex=$1 bad=0 shapes=$(dirname "$0")/../models/shapes
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+. "$(dirname "$0")/support/command_line.sh"
+nnex=$1 shapes=$(dirname "$0")/../models/shapes
 resized() {  # resized NAME WIDTH HEIGHT PIXELS WIDTH HEIGHT EXPECTED: grey pixels, and what a network of that size is given
   printf 'P2 %s %s 255 %s' "$2" "$3" "$4" > "$scratch/p.pgm"
   printf 'version 1.0;\ngraph same(x) -> (y) {\n x = external<integer>(shape = [1,1,%s,%s]);\n y = copy(x);\n}\n' "$6" "$5" > "$scratch/same.nnef"

@@ -1,18 +1,9 @@
 #!/usr/bin/env bash
 # quantize.sh NNEX: networks of codes from the command line: files, exits, sentences, the same bytes, memory.
-set -uo pipefail
-nnex=$1 bad=0
+. "$(dirname "$0")/support/command_line.sh"
+nnex=$1
 shapes=$(cd "$(dirname "$0")/../models/shapes" && pwd)
 model=$shapes/model.onnx
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-expect() {  # expect CODE TEXT COMMAND...
-  local code=$1 text=$2; shift 2
-  local out; out=$("$@" 2>&1); local got=$?
-  if [ $got != "$code" ] || ! grep -qF -- "$text" <<<"$out"; then
-    echo "  $*: exit $got (needed $code), '$text' in:"; sed 's/^/    /' <<<"$out" | head -n 8; bad=1
-  fi
-}
 same() { cmp -s "$1" "$2" || { echo "  $1 and $2 differ"; bad=1; }; }
 ls "$shapes"/*.png > "$scratch/list"
 q() { "$nnex" quantize "$model" "$@"; }

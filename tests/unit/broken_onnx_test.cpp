@@ -189,6 +189,8 @@ std::vector<Row> graph_rows() {
       {"input without a type", model({{relu}, {msg(1, "x")}, {kY}}), Code::invalid_model, "input 'x' has no type"},
       {"attribute given twice", with_nodes({node("Softmax", {"x"}, {"y"}, attr_int("axis", 0) + attr_int("axis", 1))}),
        Code::invalid_model, "node 'y' (Softmax): attribute 'axis' is given twice"},
+      {"attribute of another operator", with_nodes({node("GlobalMaxPool", {"x"}, {"y"}, attr_int("strides", 2))}),
+       Code::invalid_model, "node 'y' (GlobalMaxPool): GlobalMaxPool: it has no attribute 'strides'"},
       {"node without an operator", with_nodes({msg(1, "x") + msg(2, "y")}), Code::invalid_model,
        "node 'y' (): a node has no operator"},
       {"no opset", num(1, 8) + msg(7, OnnxGraph{{relu}, {kX}, {kY}}.bytes()), Code::invalid_model,
