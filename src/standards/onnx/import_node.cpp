@@ -93,6 +93,7 @@ char kind_of(const Attribute& a) {
 /// Of an operator whose import makes rows itself: an attribute that none of its forms has is refused. Which opset has
 /// which is the checker's to say.
 Status known_attributes(const NodeImport& n) {
+  if (n.attrs.empty()) return {};
   const std::vector<Form>& forms = forms_of(n.domain, n.op);
   for (const Attribute& a : n.attrs) {
     if (forms.empty() || a.name.rfind("__", 0) == 0) continue;
@@ -318,7 +319,7 @@ Status Importer::inputs_of(const std::vector<std::string>& names, const std::str
 
 Status Importer::takes(const NodeImport& n) {
   const Form* const form = taken_form(n.domain, n.op);
-  if (!form) return n.domain.empty() || !find_quirk(n.domain, n.op) ? Status() : known_attributes(n);
+  if (!form) return find_quirk(n.domain, n.op) ? known_attributes(n) : Status();
   static const Type kUnknown;  // types are the rows' to judge
   FormUse use;
   for (const ValueId v : n.in) use.in.push_back(v.valid() ? &kUnknown : nullptr);
