@@ -142,6 +142,11 @@ if command -v node >/dev/null; then
     expect 0 "the module says what the program says" node "$(dirname "$0")/webnn_module.mjs" "$written" "$scratch/m.webnn"
   done
 fi
+# A form by its word, where no ending or another would say it.
+"$nnex" convert "$model" - --to tgz --set N=1 > "$scratch/piped.tgz" && expect 0 "graph.nnef" tar tzf "$scratch/piped.tgz"
+expect 0 '"format": "webnn"' "$nnex" convert "$model" "$scratch/word.mjs" --to mjs --set N=1 --json
+expect 2 "needed a name in .tgz or .tar.gz" "$nnex" convert "$model" "$scratch/word.nnef" --to tgz --set N=1
+expect 2 "needed a name in .js" "$nnex" convert "$model" "$scratch/word.webnn" --to js --set N=1
 # The model as ONNX again, from every form it has by now; its tensors in a file of their own.
 expect 0 "opset" "$nnex" convert "$model" "$scratch/m.onnx"
 expect 2 "exists" "$nnex" convert "$model" "$scratch/m.onnx"
@@ -373,7 +378,7 @@ completed() {  # completed "LINE": what bash offers for its last word
 }
 expect 0 "profile" completed "nnex pr"
 expect 0 "--topk" completed "nnex run --to"
-expect 0 "onnx onnxtxt nnef cvm webnn" completed "nnex convert --to "
+expect 0 "onnx onnxtxt nnef tar tgz webnn mjs js cvm c" completed "nnex convert --to "
 expect 0 "standard tract" completed "nnex run --dialect "
 expect 0 "quantize" completed "nnex help qu"
 expect 0 "'*:word:(run check inspect" cat "$scratch/completion.zsh"

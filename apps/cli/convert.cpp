@@ -22,10 +22,6 @@ struct ConvertArguments {
   bool custom = false, keep_fragments = false, json = false, quiet = false, no_verify = false;
 };
 
-const std::map<std::string, Format> kFormats = {{"onnx", Format::onnx},   {"onnxtxt", Format::onnx},
-                                                {"nnef", Format::nnef},   {"cvm", Format::cvm},
-                                                {"webnn", Format::webnn}, {"c", Format::c}};
-
 void print(const ConvertArguments& o, const SaveReport& written) {
   std::error_code none;
   for (const std::string& n : written.notes) say("{}: note: {}\n", o.model.path, own_lines(n));
@@ -52,11 +48,19 @@ void print(const ConvertArguments& o, const SaveReport& written) {
   if (written.proof) print_proof(o.model.path, o.out, *written.proof);
 }
 
+/// The first that asks for the format.
+std::string word_of(Format format) {
+  for (const std::string_view word : form_words()) {
+    SaveOptions asked;
+    if (set_form(word, asked).ok() && asked.format == format) return std::string(word);
+  }
+  return {};
+}
+
 /// Numbers that the format does not have are left out.
 void print_json(const ConvertArguments& o, const SaveReport& written) {
   Json j = {{"schema", "nnex.convert/1"}, {"model", o.model.path}, {"out", o.out}};
-  for (const auto& [word, format] : kFormats)
-    if (format == written.format && word != "onnxtxt") j["format"] = word;
+  j["format"] = word_of(written.format);
   j["files"] = written.files, j["bytes"] = written.bytes, j["notes"] = written.notes;
   const auto add = [&](const char* name, int64_t n) {
     if (n > 0) j[name] = n;
@@ -84,7 +88,9 @@ Status check_options_of(const ConvertArguments& o) {
   if (o.out == "-" && o.to.empty()) return {};  // said where the output is opened
   Format format = Format::onnx;
   if (!o.to.empty()) {
-    format = kFormats.at(o.to);
+    SaveOptions asked;
+    NNEX_TRY(set_form(o.to, asked));
+    format = *asked.format;
   } else {
     NNEX_ASSIGN(format, format_of_path(o.out));
   }
@@ -97,13 +103,12 @@ Status check_options_of(const ConvertArguments& o) {
 Result<ConvertOptions> options_of(const ConvertArguments& o, const RunOptions& run) {
   ConvertOptions options;
   NNEX_ASSIGN(options.load, o.model.options());
-  if (!o.to.empty()) options.save.format = kFormats.at(o.to);
+  if (!o.to.empty()) NNEX_TRY(set_form(o.to, options.save));
   options.save.name = o.name;
   options.save.custom = o.custom;
   options.save.overwrite = o.writing.force ? Overwrite::replace : Overwrite::refuse;
   o.onnx.put(options.save.onnx);
   NNEX_TRY(check_options_of(o));
-  options.save.onnx.text = o.to == "onnxtxt";
   options.save.nnef.keep_fragments = o.keep_fragments;
   if (!o.no_verify) {
     options.proof.emplace();
@@ -177,8 +182,11 @@ void add_convert(CommandLine& line) {
               "folder of CVM, a .webnn file, "
               "a .mjs module, a .js script, a .c source with its header beside it; - is standard output");
   verb.option("-o,--out", o->also_out, "The same, as other verbs have it").type("OUT");
-  verb.option("--to", o->to, "The form: onnx, its text onnxtxt, nnef, cvm, webnn, or c; absent: by the ending")
-      .one_of({"onnx", "onnxtxt", "nnef", "cvm", "webnn", "c"});
+  verb.option(
+          "--to", o->to,
+          "The form: onnx, its text onnxtxt; nnef, in one archive tar or tgz; webnn, its JavaScript mjs or js; cvm; c; "
+          "absent: by the ending")
+      .one_of({form_words().begin(), form_words().end()});
   verb.option("--name", o->name, "The graph's name; absent: as it is");
   verb.flag("--custom", o->custom, "Carry operations that the standard lacks as custom ones");
   verb.flag("--keep-fragments", o->keep_fragments,

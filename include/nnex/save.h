@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "nnex/compare.h"
@@ -45,11 +47,11 @@ struct OnnxSaveOptions {
 struct NnefSaveOptions {
   /// A document that was read with fragments is written with them. The graph must be as it was read.
   bool keep_fragments = false;
-  NnefPacking packing = NnefPacking::folder;  ///< In memory; of a path its ending tells.
+  NnefPacking packing = NnefPacking::folder;  ///< In memory; a path's ending tells, and must not tell another.
 };
 
 struct WebnnSaveOptions {
-  WebnnForm form = WebnnForm::program;  ///< In memory; of a path its ending tells.
+  WebnnForm form = WebnnForm::program;  ///< In memory; a path's ending tells, and must not tell another.
 };
 
 struct SaveOptions {
@@ -63,6 +65,13 @@ struct SaveOptions {
   NnefSaveOptions nnef = {};
   WebnnSaveOptions webnn = {};
 };
+
+/// Asks for a form by its word: "onnx", "onnxtxt" (ONNX's textual syntax), "nnef" (its files), "tar", "tgz" (them in
+/// one archive), "webnn", "mjs", "js" (JavaScript that builds the graph), "cvm", "c". A path that is written to must
+/// end as the word says. Error: invalid_argument, with all words.
+Status set_form(std::string_view word, SaveOptions& options);
+/// The words that set_form() knows.
+std::span<const std::string_view> form_words();
 
 /// How a written model is proven: it is run beside its source before its files have their names.
 struct ProofOptions {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/failure.h"
@@ -21,7 +22,37 @@ constexpr struct {
                 {".webnn", "webnn", Format::webnn}, {".mjs", "webnn", Format::webnn},
                 {".js", "webnn", Format::webnn},    {".c", "C", Format::c}};
 
+/// Words that ask for a form.
+constexpr std::string_view kWords[] = {"onnx", "onnxtxt", "nnef", "tar", "tgz", "webnn", "mjs", "js", "cvm", "c"};
+constexpr struct {
+  Format format;
+  bool text = false;
+  NnefPacking packing = NnefPacking::folder;
+  WebnnForm form = WebnnForm::program;
+} kForms[] = {{Format::onnx},
+              {Format::onnx, true},
+              {Format::nnef},
+              {Format::nnef, false, NnefPacking::tar},
+              {Format::nnef, false, NnefPacking::tgz},
+              {Format::webnn},
+              {Format::webnn, false, NnefPacking::folder, WebnnForm::module},
+              {Format::webnn, false, NnefPacking::folder, WebnnForm::script},
+              {Format::cvm},
+              {Format::c}};
+static_assert(std::size(kWords) == std::size(kForms));
+
 }  // namespace
+
+std::span<const std::string_view> form_words() { return kWords; }
+
+Status set_form(std::string_view word, SaveOptions& options) {
+  const auto at = static_cast<size_t>(std::find(std::begin(kWords), std::end(kWords), word) - std::begin(kWords));
+  if (at == std::size(kWords))
+    return failure(Code::invalid_argument, "found format '{}'; needed {}", word, fmt::join(kWords, ", "));
+  options.format = kForms[at].format, options.onnx.text = kForms[at].text;
+  options.nnef.packing = kForms[at].packing, options.webnn.form = kForms[at].form;
+  return {};
+}
 
 std::string_view name(Format format) {
   constexpr std::string_view kNames[] = {"NNEF", "ONNX", "WebNN", "CVM", "C"};

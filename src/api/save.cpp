@@ -74,8 +74,38 @@ Status check_folder(const std::string& path, Format format, Overwrite overwrite)
   return {};
 }
 
+NnefPacking packing_of(const std::string& path) {
+  switch (nnef_format::packing_of(path)) {
+    case nnef_format::Packing::tgz:
+      return NnefPacking::tgz;
+    case nnef_format::Packing::tar:
+      return NnefPacking::tar;
+    default:
+      return NnefPacking::folder;
+  }
+}
+WebnnForm webnn_form_of(const std::string& path) {
+  if (has_ending(path, ".js")) return WebnnForm::script;
+  return has_ending(path, ".mjs") ? WebnnForm::module : WebnnForm::program;
+}
+
+/// A packing or form that was asked for is the one that the path's ending tells.
+Status check_form(const std::string& path, Format format, const SaveOptions& options) {
+  const auto needed = [&](std::string_view ending) {
+    return failure(Code::invalid_argument, "'{}': needed a name in {}", path, ending);
+  };
+  const NnefPacking packing = options.nnef.packing;
+  if (format == Format::nnef && packing != NnefPacking::folder && packing != packing_of(path))
+    return needed(packing == NnefPacking::tar ? ".tar" : ".tgz or .tar.gz");
+  const WebnnForm form = options.webnn.form;
+  if (format == Format::webnn && form != WebnnForm::program && form != webnn_form_of(path))
+    return needed(form == WebnnForm::module ? ".mjs" : ".js");
+  return {};
+}
+
 /// Whether a file of the format may have this name.
-Status check_name(const std::string& path, Format format) {
+Status check_name(const std::string& path, Format format, const SaveOptions& options) {
+  NNEX_TRY(check_form(path, format, options));
   const auto ends_in = [&](std::string_view end) { return has_ending(path, end); };
   if (format == Format::webnn && !ends_in(".webnn") && !ends_in(".mjs") && !ends_in(".js"))
     return failure(Code::invalid_argument, "'{}': needed a name in .webnn, .mjs or .js", path);
@@ -90,9 +120,10 @@ Status check_name(const std::string& path, Format format) {
 
 /// What can be said of a path before anything is read: whether it may be written, and has a name of the format.
 Status check_path(const std::string& path, Format format, const SaveOptions& options) {
+  if (is_folder(path, format)) NNEX_TRY(check_form(path, format, options));
   if (is_folder(path, format)) return check_folder(path, format, options.overwrite);
   NNEX_TRY(may_write(path, existing_of(options.overwrite)));
-  NNEX_TRY(check_name(path, format));
+  NNEX_TRY(check_name(path, format, options));
   return format == Format::c ? may_write(c_format::header_path(path), existing_of(options.overwrite)) : Status();
 }
 
@@ -220,14 +251,8 @@ Result<Format> target(const std::string& path, const SaveOptions& options) {
 
 /// Puts into options what a path's ending says besides the standard.
 Status say_by_name(const std::string& path, Format format, SaveOptions& options) {
-  NNEX_TRY(check_name(path, format));
-  const auto packing = nnef_format::packing_of(path);
-  options.nnef.packing = packing == nnef_format::Packing::tgz   ? NnefPacking::tgz
-                         : packing == nnef_format::Packing::tar ? NnefPacking::tar
-                                                                : NnefPacking::folder;
-  options.webnn.form = has_ending(path, ".js")    ? WebnnForm::script
-                       : has_ending(path, ".mjs") ? WebnnForm::module
-                                                  : WebnnForm::program;
+  NNEX_TRY(check_name(path, format, options));
+  options.nnef.packing = packing_of(path), options.webnn.form = webnn_form_of(path);
   options.onnx.text = is_text(path, options);
   return {};
 }

@@ -10,40 +10,6 @@
 namespace nnex::c {
 namespace {
 
-/// What a word of the caller's says of the form.
-constexpr struct {
-  const char* word;
-  Format format;
-  bool text = false;
-  NnefPacking packing = NnefPacking::folder;
-  WebnnForm form = WebnnForm::program;
-} kForms[] = {{"onnx", Format::onnx},
-              {"onnxtxt", Format::onnx, true},
-              {"nnef", Format::nnef},
-              {"tar", Format::nnef, false, NnefPacking::tar},
-              {"tgz", Format::nnef, false, NnefPacking::tgz},
-              {"webnn", Format::webnn},
-              {"mjs", Format::webnn, false, NnefPacking::folder, WebnnForm::module},
-              {"js", Format::webnn, false, NnefPacking::folder, WebnnForm::script},
-              {"cvm", Format::cvm},
-              {"c", Format::c}};
-
-std::string known_forms() {
-  std::string words;
-  for (const auto& form : kForms) words += (words.empty() ? "" : ", ") + std::string(form.word);
-  return words;
-}
-
-Status put_form(const char* word, SaveOptions& options) {
-  for (const auto& form : kForms) {
-    if (std::strcmp(form.word, word) != 0) continue;
-    options.format = form.format, options.onnx.text = form.text;
-    options.nnef.packing = form.packing, options.webnn.form = form.form;
-    return {};
-  }
-  return Error(Code::invalid_argument, "found format '" + std::string(word) + "'; needed " + known_forms());
-}
-
 constexpr std::pair<const char*, int64_t SaveReport::*> kNumbers[] = {{"bytes", &SaveReport::bytes},
                                                                       {"operations", &SaveReport::operations},
                                                                       {"operands", &SaveReport::operands},
@@ -66,7 +32,7 @@ Result<Saving> saving_of(const nnex_save_options* given) {
   NNEX_ASSIGN(const nnex_save_options o, known(given));
   if (o.saved) *o.saved = nullptr;
   Saving s;
-  if (o.format) NNEX_TRY(put_form(o.format, s.options));
+  if (o.format) NNEX_TRY(set_form(o.format, s.options));
   if (o.name) s.options.name = o.name;
   s.options.custom = o.custom;
   s.options.overwrite = o.overwrite ? Overwrite::replace : Overwrite::refuse;
@@ -84,8 +50,10 @@ Result<Saving> unproven(const nnex_save_options* given) {
 
 Result<Saving> in_memory(const nnex_save_options* given) {
   NNEX_ASSIGN(Saving saving, unproven(given));
-  if (!saving.options.format) return Error(Code::invalid_argument, "found no save->format; needed " + known_forms());
-  return saving;
+  if (saving.options.format) return saving;
+  std::string words;
+  for (const std::string_view word : form_words()) words += (words.empty() ? "" : ", ") + std::string(word);
+  return Error(Code::invalid_argument, "found no save->format; needed " + words);
 }
 
 }  // namespace nnex::c

@@ -101,6 +101,7 @@ test('a network goes through every standard, in memory and by files', async () =
     for (const [options, file, path] of [
       [{ to: 'onnx' }, 'model.onnx', 'out.onnx'], [{ to: 'onnx', externalData: true }, 'model.onnx', 'out2.onnx'], [{ to: 'nnef' }, 'graph.nnef', 'nnef'],
       [{ to: 'nnef', packing: 'tgz' }, 'model.tgz', 'out.tgz'], [{ to: 'webnn' }, 'model.webnn', 'out.webnn'],
+      [{ to: 'onnxtxt' }, 'model.onnx', 'out.onnxtxt'], [{ to: 'tar' }, 'model.tar', 'out.tar'], [{ to: 'onnx', opset: 15 }, 'model.onnx', 'out3.onnx'],
     ]) {
       const files = await convert(network, options);
       assert.ok(files.has(file), `${file} of ${[...files.keys()]}`);
@@ -121,6 +122,10 @@ test('a network goes through every standard, in memory and by files', async () =
       assert.deepEqual([format, files], [['NNEF', 'ONNX'][i], [join(folder, ['a b.nnef.tgz', 'ä.onnx'][i])]]);
       assert.equal((await check(url)).sound, true);
     }
+    assert.equal((await inspect(await convert(network, { to: 'onnx', opset: 15 }))).opsets[''], 15);
+    assert.deepEqual([...(await convert(network, { to: 'c', name: 'net' })).keys()], ['model.c', 'model.h']);
+    for (const [to, file] of [['mjs', 'model.mjs'], ['js', 'model.js']]) assert.ok((await convert(network, { to })).has(file), to);
+    await assert.rejects(convert(network, join(folder, 'x.nnef'), { to: 'tgz' }), { code: 'invalid argument', message: /needed a name in \.tgz/ });
     await assert.rejects(convert(network, { to: 'cvm' }), { name: 'NnexError', code: 'unsupported' });
     await assert.rejects(convert(network, { to: 'tflite' }), TypeError);
   } finally {

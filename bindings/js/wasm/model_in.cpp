@@ -163,15 +163,13 @@ SessionOptions session_options_from(const Given& from) {
 
 SaveOptions save_options_from(const Given& from) {
   SaveOptions o;
-  with(from, "to", [&](const Given&) {
-    Format format = Format::onnx;
-    read_word(from, "to", format,
-              {{"onnx", Format::onnx}, {"nnef", Format::nnef}, {"webnn", Format::webnn}, {"cvm", Format::cvm}});
-    o.format = format;
-  });
+  std::string form;
+  read(from, "to", form);
+  if (!form.empty()) (void)set_form(form, o);  // TypeScript has refused other words
   read(from, "name", o.name);
   read(from, "custom", o.custom);
   read(from, "externalData", o.onnx.external_data);
+  read(from, "opset", o.onnx.opset);
   read(from, "keepFragments", o.nnef.keep_fragments);
   read_word(from, "packing", o.nnef.packing,
             {{"folder", NnefPacking::folder}, {"tar", NnefPacking::tar}, {"tgz", NnefPacking::tgz}});

@@ -70,11 +70,12 @@ export interface RunOptions {
   borrow?: boolean;
 }
 
-export type FormatName = 'onnx' | 'nnef' | 'webnn' | 'cvm';
+/** 'onnxtxt' is ONNX's textual syntax; 'tar' and 'tgz' are NNEF in one archive; 'mjs' and 'js' JavaScript that builds a graph of WebNN. */
+export type FormName = 'onnx' | 'onnxtxt' | 'nnef' | 'tar' | 'tgz' | 'webnn' | 'mjs' | 'js' | 'cvm' | 'c';
 
 export interface SaveOptions {
-  /** The standard. In memory 'onnx' by default; of a path its ending tells. */
-  to?: FormatName;
+  /** The form. In memory 'onnx' by default; of a path its ending tells. */
+  to?: FormName;
   /** Of the graph. */
   name?: string;
   /** Operations that the standard lacks are carried as custom ones (ONNX, NNEF). */
@@ -83,6 +84,8 @@ export interface SaveOptions {
   overwrite?: boolean;
   /** ONNX: tensors in a file of their own. */
   externalData?: boolean;
+  /** ONNX: of the standard domain; by default the lowest that takes the operations, 17 at least, and from ONNX to ONNX the model's own. */
+  opset?: number;
   /** NNEF: a document that was read with fragments is written with them. */
   keepFragments?: boolean;
   /** NNEF in memory: its files, or one archive. */
@@ -147,7 +150,8 @@ const kReading: Kinds<LoadOptions> = {
 const kLook: Kinds<LoadOptions & AbortOptions> = { ...kReading, signal };
 const kLoad: Kinds<LoadOptions & SessionOptions & AbortOptions> = { ...kLook, ...kSession };
 const kConvert: Kinds<SaveOptions & AbortOptions & { load: LoadOptions }> = {
-  to: word('onnx', 'nnef', 'webnn', 'cvm'), name: text, custom: flag, overwrite: flag, externalData: flag, keepFragments: flag,
+  to: word('onnx', 'onnxtxt', 'nnef', 'tar', 'tgz', 'webnn', 'mjs', 'js', 'cvm', 'c'), name: text, custom: flag, overwrite: flag,
+  externalData: flag, opset: count, keepFragments: flag,
   packing: word('folder', 'tar', 'tgz'), form: word('program', 'module', 'script'), signal,
   load: (value, call) => taken(value, kReading, `${call}: load`),
 };
