@@ -160,8 +160,7 @@ void strip(Graph& graph, bool names) {
   if (built(Format::onnx)) drop_uncalled(g);
   for (uint32_t n = 0; names && n < g.value_count(); ++n) {
     const ValueDef& v = g[ValueId{n}];
-    const bool result = std::any_of(v.uses.begin(), v.uses.end(), [](const Use& u) { return !u.node.valid(); });
-    if (!v.param_of.valid() && !result) g.set_name(ValueId{n}, {});
+    if (!v.param_of.valid() && !is_result(g, ValueId{n})) g.set_name(ValueId{n}, {});
   }
   if (!names) return;
   for (NodeId id : g.order_with_blocks()) g.set_where(id, 0);

@@ -9,6 +9,7 @@
 #include "api/random_runs.h"
 #include "base/failure.h"
 #include "base/try.h"
+#include "graph/queries.h"
 #include "nnex/elements.h"
 #include "nnex/load.h"
 #include "run/compile.h"
@@ -36,7 +37,7 @@ bool has_reals(const std::vector<PortInfo>& ports) {
 /// The first operator of a graph, or of its blocks, that draws random numbers; empty: none does.
 std::string random_operator(const ir::Graph& graph) {
   for (NodeId id : graph.order_with_blocks())
-    if (const Node& node = graph[id]; !node.custom && !node.op->pure) return std::string(node.op->name);
+    if (const Node& node = graph[id]; !node.custom && draws(graph, node)) return std::string(node.op->name);
   return {};
 }
 

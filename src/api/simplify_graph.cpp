@@ -22,6 +22,7 @@ constexpr int kMaxRounds = 8;
 
 constexpr Simplifier kSimplifiers[] = {{"fold_constants", passes::fold_for_files, true},
                                        {"fold_known", passes::fold_known, true},
+                                       {"take_branches", passes::take_branches, true},
                                        {"simplify", passes::simplify},
                                        {"fold_affine", passes::fold_affine},
                                        {"merge_equal", passes::merge_equal},

@@ -1,5 +1,7 @@
 #include "graph/queries.h"
 
+#include <algorithm>
+
 #include "tensor/convert.h"
 
 namespace nnex {
@@ -28,6 +30,19 @@ bool is_f32(const ir::Graph& graph, ValueId v) {
 bool same_extents(const ir::Graph& graph, ValueId a, ValueId b) {
   const MaybeDims &x = graph[a].type.dims, &y = graph[b].type.dims;
   return x && y && *x == *y;
+}
+
+bool is_result(const ir::Graph& graph, ValueId v) {
+  const auto& uses = graph[v].uses;
+  return std::any_of(uses.begin(), uses.end(), [](const Use& u) { return !u.node.valid(); });
+}
+
+bool draws(const ir::Graph& graph, const Node& node) {
+  if (node.op->pure) return false;
+  if (node.op != &op("dropout")) return true;
+  if (node.in.size() < 3 || !node.in[2].valid()) return false;
+  const Tensor* training = graph.constant_in(node, 2);
+  return !training || training->count() != 1 || int_at(*training, 0) != 0;
 }
 
 int64_t constant_bytes(const ir::Graph& graph) {

@@ -26,6 +26,11 @@ bool is_f32(const ir::Graph& graph, ValueId v);
 /// Whether both have the same extents, numbers or formulas.
 bool same_extents(const ir::Graph& graph, ValueId a, ValueId b);
 
+/// Whether a block, the network itself above all, gives the value to who runs it.
+bool is_result(const ir::Graph& graph, ValueId v);
+/// Whether a node's results come from random numbers: a dropout outside training draws none.
+bool draws(const ir::Graph& graph, const Node& node);
+
 /// Bytes of the constant tensors that something reads.
 int64_t constant_bytes(const ir::Graph& graph);
 

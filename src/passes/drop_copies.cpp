@@ -1,3 +1,4 @@
+#include "graph/queries.h"
 #include "passes/passes.h"
 #include "tensor/convert.h"
 
@@ -10,9 +11,16 @@ bool copies(const ir::Graph& graph, const Node& node) {
   if (node.op == &op("copy")) return true;
   if (node.op != &op("dropout")) return false;
   if (node.out.size() > 1 && node.out[1].valid() && !graph[node.out[1]].uses.empty()) return false;
-  if (node.in.size() < 3 || !node.in[2].valid()) return true;
-  const Tensor* training = graph.constant_in(node, 2);
-  return training && training->count() == 1 && int_at(*training, 0) == 0;
+  return !draws(graph, node);
+}
+
+/// A copy in the place of a node that copies, for the name that its result has.
+void become_copy(ir::Graph& graph, NodeId id) {
+  const ValueId old = graph[id].out[0];
+  const ValueId copy = Builder(graph, id)("copy", {graph[id].in[0]});
+  graph.replace_uses(old, copy);
+  graph.set_name(copy, graph[old].name);
+  graph.erase(id);
 }
 
 }  // namespace
@@ -24,9 +32,12 @@ Result<int> drop_copies(ir::Graph& graph) {
   for (NodeId id : graph.order_with_blocks()) {
     const Node& node = graph[id];
     if (node.erased || !copies(graph, node)) continue;
-    bool result = false;
-    for (const Use& use : graph[node.out[0]].uses) result |= !use.node.valid();
-    if (result) continue;
+    if (is_result(graph, node.out[0])) {
+      if (node.op == &op("copy")) continue;
+      become_copy(graph, id);
+      ++dropped;
+      continue;
+    }
     graph.replace_uses(node.out[0], node.in[0]);
     graph.erase(id);
     ++dropped;

@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "graph/infer.h"
 #include "graph/precision.h"
+#include "graph/queries.h"
 #include "passes/passes.h"
 #include "tensor/convert.h"
 
@@ -36,8 +37,11 @@ Status widen_constants(ir::Graph& graph) {
     const ValueDef& v = graph[ValueId{n}];
     const Tensor* t = v.constant.tensor();
     if (!t || !is_int(t->dtype()) || t->dtype() == DType::i32 || t->count() > kMax || v.uses.empty()) continue;
+    const bool declared = graph.provenance.bits.count(v.name) > 0;  // results, too, have their bits by that name
     const bool cast = std::all_of(v.uses.begin(), v.uses.end(), [&](const Use& u) {
-      return u.node.valid() && graph[u.node].op->name == "cast" && graph[graph[u.node].out[0]].type.dtype == DType::i32;
+      return u.node.valid() && graph[u.node].op->name == "cast" &&
+             graph[graph[u.node].out[0]].type.dtype == DType::i32 &&
+             (declared || !is_result(graph, graph[u.node].out[0]));
     });
     if (!cast || !fits_int32(*t)) continue;
     NNEX_ASSIGN(Tensor wide, convert(*t, DType::i32));
@@ -60,9 +64,7 @@ void keep_names(ir::Graph& graph) {
     const Node& n = graph[id];
     if (!(n.op->view || n.op->name == "cast") || !graph.read_once(n.in[0])) continue;
     const ValueDef& from = graph[n.in[0]];
-    const auto& uses = graph[n.out[0]].uses;
-    const bool result = std::any_of(uses.begin(), uses.end(), [](const Use& u) { return !u.node.valid(); });
-    if (declared.count(from.name) && !result) graph.set_name(n.out[0], from.name);
+    if (declared.count(from.name) && !is_result(graph, n.out[0])) graph.set_name(n.out[0], from.name);
   }
 }
 
@@ -75,10 +77,16 @@ Status make_plain(ir::Graph& graph, StoredCodes codes) {
   NNEX_TRY(widen_constants(graph));
   keep_names(graph);
   NNEX_TRY(drop_copies(graph));
-  NNEX_TRY(codes == StoredCodes::keep ? fold_but_bytes(graph) : fold_constants(graph));
-  NNEX_TRY(fold_known(graph));
-  NNEX_TRY(drop_unused(graph));
-  return infer(graph);
+  for (bool again = true; again;) {
+    NNEX_TRY(codes == StoredCodes::keep ? fold_but_bytes(graph) : fold_constants(graph));
+    NNEX_TRY(fold_known(graph));
+    NNEX_ASSIGN(const int taken, take_branches(graph));
+    NNEX_TRY(drop_copies(graph));
+    NNEX_TRY(drop_unused(graph));
+    NNEX_TRY(infer(graph));
+    again = taken > 0;
+  }
+  return {};
 }
 
 }  // namespace nnex::passes

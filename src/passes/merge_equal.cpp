@@ -1,5 +1,6 @@
 #include <map>
 
+#include "graph/queries.h"
 #include "passes/passes.h"
 
 namespace nnex::passes {
@@ -22,7 +23,7 @@ Result<int> merge_equal(ir::Graph& graph) {
     for (size_t o = 0; o < node.out.size(); ++o) {
       same_outputs &= node.out[o].valid() == first.out[o].valid();
       if (!node.out[o].valid()) continue;
-      for (const Use& use : graph[node.out[o]].uses) result |= !use.node.valid();
+      result |= is_result(graph, node.out[o]);
     }
     if (!same_outputs || result) continue;
     for (size_t o = 0; o < node.out.size(); ++o)

@@ -23,6 +23,8 @@ Result<int> fold_but_stored_codes(ir::Graph& graph);
 Result<int> fold_for_files(ir::Graph& graph);
 /// Small values that inference knows, among them extents of what is computed, become constants.
 Result<int> fold_known(ir::Graph& graph);
+/// Choices whose condition is constant become what they choose.
+Result<int> take_branches(ir::Graph& graph);
 Result<int> merge_equal(ir::Graph& graph);
 Result<int> widen_halves(ir::Graph& graph);
 Result<int> fold_affine(ir::Graph& graph);

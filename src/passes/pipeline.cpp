@@ -87,6 +87,7 @@ constexpr PassDef kDropUnused = {"drop_unused", drop_unused, true}, kMergeEqual 
 constexpr PassDef kAllPasses[] = {
     {"drop_copies", drop_copies},
     {"fold_but_bytes", fold_but_bytes},
+    {"take_branches", take_branches},
     kMergeEqual,
     kDropUnused,
     kInfer,

@@ -44,10 +44,6 @@ bool adds_row(const ir::Graph& graph, const Node& add) {
   return false;
 }
 
-bool is_result(const ir::Graph& graph, ValueId v) {
-  return std::any_of(graph[v].uses.begin(), graph[v].uses.end(), [](const Use& u) { return !u.node.valid(); });
-}
-
 Part part_of(const ir::Graph& graph, const Node& node) {
   if (node.out.empty() || !node.out[0].valid() || (node.out.size() > 1 && node.out[1].valid())) return Part::none;
   if (product_shape(graph, node)) {

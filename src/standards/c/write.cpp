@@ -6,6 +6,7 @@
 #include "base/failure.h"
 #include "base/faults.h"
 #include "graph/infer.h"
+#include "graph/queries.h"
 #include "ops/strided.h"
 #include "passes/make_plain.h"
 #include "passes/passes.h"
@@ -91,7 +92,7 @@ class NetworkWriter {
   std::string impossible(const Node& n) const {
     if (n.custom || !n.op) return "an operation of another domain";
     if (!n.blocks.empty()) return fmt::format("{}: control flow", n.op->name);
-    if (!n.op->pure) return fmt::format("{}: random numbers", n.op->name);
+    if (draws(graph_, n)) return fmt::format("{}: random numbers", n.op->name);
     for (const auto* side : {&n.in, &n.out})
       for (const ValueId v : *side)
         if (v.valid() && !is_plain(v)) return fmt::format("{}: {} is no array of C", n.op->name, type_text(v));
