@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/float_mode.h"
 #include "nnex/result.h"
 
 namespace nnex {
@@ -26,9 +27,11 @@ class NoMemory : public std::bad_alloc {
 /// In a handler of std::bad_alloc: "out of memory", or what a NoMemory says.
 std::string out_of_memory();
 
-/// Runs f; what the standard library or a third party throws becomes an Error, once.
+/// Runs f, in the floating-point mode of every run: what is computed with a model's constants is no other where a host
+/// rounds its own way. What the standard library or a third party throws becomes an Error, once.
 template <class F>
 auto guarded(F&& f) -> decltype(f()) {
+  const FloatMode mode;
   try {
     return f();
   } catch (const std::bad_alloc&) {

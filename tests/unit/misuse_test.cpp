@@ -2,6 +2,7 @@
 // a crash without a word, in any build.
 #include <gtest/gtest.h>
 
+#include <cfenv>
 #include <functional>
 #include <string>
 #include <vector>
@@ -30,6 +31,28 @@ Model model_of(std::string_view text) {
 }
 
 constexpr const char* kAdd = "graph main(x: f32[N,2], y: f32[N,2]) -> (z) { z = add(x, y); }";
+
+/// Constants that are computed at loading are those of every host, however that rounds; its own way comes back.
+TEST(Misuse, HostsThatRoundTheirOwnWay) {
+  constexpr const char* kText = "graph main(x: f32[2]) -> (y) { c = div(f32[2](1, 1), f32[2](3, -3)); y = add(x, c); }";
+  const auto answer = [](const Model& model) {
+    const auto out = model.session().run(std::vector<Value>{Tensor::of<float>({2}, {0, 0})});
+    if (!out.ok()) return std::vector<float>();
+    const auto y = (*out)[0].tensor()->as<float>();
+    return std::vector<float>(y.begin(), y.end());
+  };
+  const auto graph = Graph::parse(kText);
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  const std::vector<float> wanted = answer(*Model::compile(*graph));
+  ASSERT_EQ(wanted.size(), 2U);
+  for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+    ASSERT_EQ(std::fesetround(mode), 0);
+    const auto model = Model::compile(*graph);
+    EXPECT_EQ(std::fegetround(), mode);
+    std::fesetround(FE_TONEAREST);
+    EXPECT_EQ(answer(*model), wanted) << mode;
+  }
+}
 
 /// Takes what is not there.
 TEST(Misuse, EndsTheProgramWithASentence) {
