@@ -93,6 +93,22 @@ class Call {
   std::span<Value* const> out_;
 };
 
+/// Asks whether the run shall stop each time that many steps were done.
+class Asked {
+ public:
+  explicit Asked(const Call& c) : call_(c) {}
+  Status now_and_then(int64_t steps) {
+    constexpr int64_t kEvery = 1 << 16;
+    if ((done_ += steps) < kEvery) return {};
+    done_ = 0;
+    return call_.interrupted();
+  }
+
+ private:
+  const Call& call_;
+  int64_t done_ = 0;
+};
+
 // ---- Making reference kernels
 // ---------------------------------------------------------------------------------------------
 

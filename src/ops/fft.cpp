@@ -3,12 +3,20 @@
 #include <array>
 #include <cmath>
 
+#include "base/interrupt.h"
 #include "base/try.h"
 
 namespace nnex {
 namespace {
 
 constexpr int64_t kMaxRadix = 61;
+
+constexpr int64_t kLong = 1 << 16;  ///< From so many numbers on it is asked whether the run shall stop.
+
+Status wanted_at(int64_t k) {
+  if (k % kLong != kLong - 1 || !Interrupt::wanted()) return {};
+  return Error(Code::cancelled, "the run was cancelled or passed its deadline");
+}
 
 Result<Tensor> room(int64_t n) { return Tensor::make(DType::f64, Shape{n, 2}); }
 Complex* numbers(Tensor& t) { return reinterpret_cast<Complex*>(t.mutable_data()); }
@@ -56,7 +64,10 @@ Result<Fft> Fft::make(int64_t n) {
     return f;
   }
   NNEX_ASSIGN(f.turns_, room(n));
-  for (int64_t k = 0; k < n; ++k) numbers(f.turns_)[k] = turn(k, n);
+  for (int64_t k = 0; k < n; ++k) {
+    numbers(f.turns_)[k] = turn(k, n);
+    NNEX_TRY(wanted_at(k));
+  }
   return f;
 }
 
@@ -74,6 +85,7 @@ Status Fft::make_chirp() {
   for (int64_t k = 0; k < n_; ++k) {
     chirp[k] = turn(square, 2 * n_);
     square = (square + 2 * k + 1) % (2 * n_);
+    NNEX_TRY(wanted_at(k));
   }
   Complex* wave = numbers(scratch_);
   std::fill_n(wave, m, Complex{});
@@ -108,6 +120,7 @@ void Fft::run(const Complex* x, Complex* y) {
 /// y[0, n / stride) = the transform of x[0], x[stride], ...: of `radix` interleaved rows, then joined.
 void Fft::pass(const Complex* x, Complex* y, int64_t stride, size_t level) const {
   const int64_t radix = radices_[level], m = n_ / stride / radix;
+  if (m * radix >= kLong && Interrupt::wanted()) return;  // what is made then is thrown away
   for (int64_t k = 0; k < radix; ++k) {
     if (m == 1)
       y[k] = x[k * stride];

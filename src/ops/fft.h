@@ -19,11 +19,11 @@ inline Complex operator*(Complex a, Complex b) { return {a.re * b.re - a.im * b.
 /// small, else by a convolution of a power of two (Bluestein 1970).
 class Fft {
  public:
-  /// n >= 1. Error: limit when the tables cannot be had.
+  /// n >= 1. Errors: limit when the tables cannot be had; cancelled.
   static Result<Fft> make(int64_t n);
 
   int64_t size() const { return n_; }
-  /// x and y hold n numbers each and do not overlap.
+  /// x and y hold n numbers each and do not overlap. Where the run shall stop (base/interrupt.h), y is anything.
   void run(const Complex* x, Complex* y);
 
  private:

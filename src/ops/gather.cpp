@@ -32,12 +32,26 @@ Result<Ints> settled(Call& c, const Tensor& index, int64_t n, int64_t axis) {
   return out;
 }
 
+/// That indices which are known lie in x, where its extent is a number.
+Status known_inside(InferCall& c, int64_t axis) {
+  const auto& a = c.attr<GatherAttrs>();
+  const Dim& n = (*c.dims(0))[static_cast<size_t>(axis)];
+  const auto values = c.values(1);
+  if (!values || !n.is_number()) return {};
+  for (const Dim& i : *values)
+    if (i.is_number() && index_in(i.value(), n.value(), a.from_end, a.outside) < 0)
+      return c.error("index {} is outside [{}, {}) of axis {}", i.value(), a.from_end ? -n.value() : 0, n.value(),
+                     axis);
+  return {};
+}
+
 Status infer_gather(InferCall& c) {
   if (!c.dims(0) || !c.dims(1)) {
     c.result(0, MaybeDims{});
     return {};
   }
   NNEX_ASSIGN(int64_t axis, positive_axis(c, c.attr<GatherAttrs>().axis, *c.rank(0)));
+  NNEX_TRY(known_inside(c, axis));
   Dims out(c.dims(0)->begin(), c.dims(0)->begin() + axis);
   out.insert(out.end(), c.dims(1)->begin(), c.dims(1)->end());
   out.insert(out.end(), c.dims(0)->begin() + axis + 1, c.dims(0)->end());
@@ -147,6 +161,8 @@ struct GatherNd {
 // ---- one_hot ----
 
 Status infer_one_hot(InferCall& c) {
+  if (const auto given = c.dims(2) ? product(*c.dims(2)).number() : std::nullopt; given && *given != 2)
+    return c.error("values has {} elements; needed 2", *given);
   if (!c.dims(0)) {
     c.result(0, MaybeDims{});
     return {};

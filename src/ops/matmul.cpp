@@ -12,6 +12,7 @@
 #include "ops/precision_call.h"
 #include "ops/product.h"
 #include "ops/stored.h"
+#include "tensor/counted.h"
 
 namespace nnex {
 namespace {
@@ -142,14 +143,16 @@ Status infer_det(InferCall& c) {
   return {};
 }
 
-/// The product of the pivots of a row-major n by n matrix, which is used up.
-double determinant(std::vector<double>& a, size_t n) {
+/// The product of the pivots of a row-major n by n matrix, which is used up. It is asked for each column whether the
+/// run shall stop.
+Result<double> determinant(const Call& c, std::span<double> a, size_t n) {
   double product = 1;
   for (size_t i = 0; i < n; ++i) {
+    if (n > 64) NNEX_TRY(c.interrupted());
     size_t pivot = i;
     for (size_t r = i + 1; r < n; ++r)
       if (std::fabs(a[r * n + i]) > std::fabs(a[pivot * n + i])) pivot = r;
-    if (a[pivot * n + i] == 0) return 0;
+    if (a[pivot * n + i] == 0) return 0.0;
     if (pivot != i) {
       for (size_t j = 0; j < n; ++j) std::swap(a[i * n + j], a[pivot * n + j]);
       product = -product;
@@ -168,10 +171,11 @@ Status run_det(Call& c) {
   const size_t n = static_cast<size_t>(c.shape(0)[c.shape(0).rank() - 1]);
   auto x = c.in<T>(0);
   auto y = c.out<T>(0);
-  std::vector<double> matrix(n * n);
+  CountedVector<double> matrix(n * n);
   for (size_t o = 0; o < y.size(); ++o) {
     for (size_t i = 0; i < n * n; ++i) matrix[i] = static_cast<double>(x[o * n * n + i]);
-    y[o] = static_cast<T>(determinant(matrix, n));
+    NNEX_ASSIGN(const double value, determinant(c, matrix, n));
+    y[o] = static_cast<T>(value);
   }
   return {};
 }

@@ -280,6 +280,7 @@ struct Transpose {
 
 Status infer_constant_of_shape(InferCall& c) {
   const Tensor& value = c.attr<ConstantOfShapeAttrs>().value;
+  if (value.count() != 1) return c.error("value has {} elements; needed 1", value.count());
   auto extents = c.values(0);
   MaybeDims dims;
   if (extents) {

@@ -145,10 +145,12 @@ Status run_dft(Call& c) {
   auto* wave = reinterpret_cast<Complex*>(waves.mutable_data());
   const Dft<T> dft{
       Layout(shape, axis), Layout(to, axis), c.in<T>(0).data(), y->mutable_as<T>().data(), a.inverse, real_out, length};
+  Asked asked(c);
   for (int64_t o = 0; o < dft.x.outer; ++o)
     for (int64_t i = 0; i < dft.x.inner; ++i) {
       dft.read(dft.from + o * dft.x.extent * dft.x.stride() + i * dft.x.parts, wave);
       fft.run(wave, wave + length);
+      NNEX_TRY(asked.now_and_then(length));
       dft.write(wave + length, dft.to + o * dft.y.extent * dft.y.stride() + i * dft.y.parts);
     }
   return {};
@@ -211,6 +213,7 @@ Status run_stft(Call& c) {
   auto* wave = reinterpret_cast<Complex*>(waves.mutable_data());
   const T* window = c.has(2) ? c.in<T>(2).data() : nullptr;
   T* out = y->mutable_as<T>().data();
+  Asked asked(c);
   for (int64_t b = 0; b < shape[0]; ++b)
     for (int64_t f = 0; f < frames; ++f) {
       const T* from = c.in<T>(0).data() + (b * samples + f * step) * parts;
@@ -220,6 +223,7 @@ Status run_stft(Call& c) {
         wave[t].re *= w, wave[t].im *= w;
       }
       fft.run(wave, wave + length);
+      NNEX_TRY(asked.now_and_then(length));
       for (int64_t k = 0; k < bins; ++k) {
         *out++ = static_cast<T>(wave[length + k].re);
         *out++ = static_cast<T>(wave[length + k].im);

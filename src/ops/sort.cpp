@@ -13,6 +13,7 @@
 #include "ops/infer_call.h"
 #include "ops/share_out.h"
 #include "ops/stored.h"
+#include "tensor/counted.h"
 
 namespace nnex {
 namespace {
@@ -282,13 +283,15 @@ Status infer_unique(InferCall& c) {
   return {};
 }
 
+using Indices = CountedVector<int64_t>;
+
 /// Which slices of a tensor are the same.
 struct Groups {
-  std::vector<int64_t> first, of, count;  ///< First slice and number of each group; the group of each slice.
+  Indices first, of, count;  ///< First slice and number of each group; the group of each slice.
 };
 
 /// The groups of slices in `order`, in that order or in the one of their first appearance.
-Groups grouped(const std::vector<int64_t>& order, bool sorted, FunctionRef<bool(int64_t, int64_t)> less) {
+Groups grouped(const Indices& order, bool sorted, FunctionRef<bool(int64_t, int64_t)> less) {
   Groups g;
   g.of.resize(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
@@ -297,11 +300,11 @@ Groups grouped(const std::vector<int64_t>& order, bool sorted, FunctionRef<bool(
     ++g.count.back();
   }
   if (sorted) return g;
-  std::vector<size_t> turn(g.first.size());
+  CountedVector<size_t> turn(g.first.size());
   std::iota(turn.begin(), turn.end(), size_t{0});
   std::sort(turn.begin(), turn.end(), [&](size_t a, size_t b) { return g.first[a] < g.first[b]; });
   Groups t;
-  std::vector<int64_t> place(turn.size());
+  Indices place(turn.size());
   for (size_t i = 0; i < turn.size(); ++i) {
     place[turn[i]] = static_cast<int64_t>(i);
     t.first.push_back(g.first[turn[i]]);
@@ -313,10 +316,10 @@ Groups grouped(const std::vector<int64_t>& order, bool sorted, FunctionRef<bool(
 
 /// Where n numbers stand in order, by the numbers themselves: they lie side by side while they are sorted.
 template <class T>
-std::vector<int64_t> order_of(const T* x, int64_t n) {
-  std::vector<int64_t> order(static_cast<size_t>(n));
+Indices order_of(const T* x, int64_t n) {
+  Indices order(static_cast<size_t>(n));
   with_key<T>(n, [&]<class K>(K) {
-    std::vector<K> keys(order.size());
+    CountedVector<K> keys(order.size());
     for (int64_t i = 0; i < n; ++i) keys[static_cast<size_t>(i)] = key_at<K, false>(x, i);
     std::sort(keys.begin(), keys.end());
     std::transform(keys.begin(), keys.end(), order.begin(), [](const K& key) { return key.index(); });
@@ -324,7 +327,7 @@ std::vector<int64_t> order_of(const T* x, int64_t n) {
   return order;
 }
 
-Status write_list(Call& c, size_t o, const std::vector<int64_t>& list) {
+Status write_list(Call& c, size_t o, const Indices& list) {
   if (!c.wants(o)) return {};
   NNEX_ASSIGN(Tensor * y, c.make(o, DType::i64, Shape{static_cast<int64_t>(list.size())}));
   std::copy(list.begin(), list.end(), y->mutable_as<int64_t>().begin());
@@ -351,7 +354,7 @@ struct Unique {
       return false;
     };
     const FunctionRef<bool(int64_t, int64_t)> less = slice_below;  // one sort for all types
-    std::vector<int64_t> order;
+    Indices order;
     if (std::is_arithmetic_v<T> && lanes.outer * lanes.inner == 1) {
       if constexpr (std::is_arithmetic_v<T>) order = order_of(x, lanes.n);
     } else {

@@ -6,6 +6,7 @@
 #include "ops/codecs.h"
 #include "ops/infer_call.h"
 #include "ops/stored.h"
+#include "tensor/counted.h"
 
 namespace nnex {
 namespace {
@@ -66,9 +67,9 @@ struct Suppress {
     const int64_t max = c.has(2) ? std::clamp<int64_t>(int_at(c.in(2), 0), 0, n) : 0;
     const T overlap = c.has(3) ? static_cast<T>(real_at(c.in(3), 0)) : T{};
     const double min = c.has(4) ? real_at(c.in(4), 0) : 0;
-    std::vector<int64_t> chosen;
-    std::vector<int64_t> order, kept;
-    std::vector<Box<T>> boxes;
+    CountedVector<int64_t> chosen, order, kept;
+    CountedVector<Box<T>> boxes;
+    Asked asked(c);
     for (int64_t b = 0; b < batches && max > 0; ++b) {
       boxes.clear();
       for (int64_t i = 0; i < n; ++i) boxes.emplace_back(c.in<T>(0).data() + (b * n + i) * 4, center);
@@ -83,6 +84,7 @@ struct Suppress {
         });
         for (int64_t i : order) {
           if (static_cast<int64_t>(kept.size()) == max) break;
+          NNEX_TRY(asked.now_and_then(std::ssize(kept)));
           const Box<T>& box = boxes[static_cast<size_t>(i)];
           if (std::any_of(kept.begin(), kept.end(),
                           [&](int64_t j) { return boxes[static_cast<size_t>(j)].covers(box, overlap); }))

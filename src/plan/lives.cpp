@@ -46,13 +46,20 @@ std::string size_text(int64_t bytes) {
   return bytes % kMiB == 0 || bytes >= 16 * kMiB ? fmt::format("{} MiB", bytes / kMiB) : fmt::format("{} bytes", bytes);
 }
 
+/// Sizes in MiB, or in bytes where those would not tell them apart.
+Error too_much(int64_t arena, int64_t workspace, int64_t limit) {
+  const bool apart = size_text(arena + workspace) != size_text(limit);
+  const auto text = [&](int64_t bytes) { return apart ? size_text(bytes) : fmt::format("{} bytes", bytes); };
+  const std::string kernels = workspace > 0 ? fmt::format(" and {} for kernels to work in", text(workspace)) : "";
+  return failure(Code::limit, "the run needs {} for activations{}; the limit is {}", text(arena), kernels, text(limit));
+}
+
 Status Lives::lay_out(Plan& plan, std::span<const NodeId> nodes, std::span<const ItemRun> runs,
                       int64_t memory_limit) const {
   give_workspace(plan, memory_limit);
   NNEX_ASSIGN(const Offsets offsets, find_offsets(plan, runs));
-  if (plan.arena_bytes > memory_limit)
-    return failure(Code::limit, "the run needs {} for activations; the limit is {}", size_text(plan.arena_bytes),
-                   size_text(memory_limit));
+  if (plan.workspace_bytes > memory_limit || plan.arena_bytes > memory_limit - plan.workspace_bytes)
+    return too_much(plan.arena_bytes, plan.workspace_bytes, memory_limit);
   for (const auto* made : {&placed_, &reusing_})
     for (ValueId v : *made) add_slot(plan, v, offsets.at(root(v).n));
   place_views(plan, offsets);

@@ -3,9 +3,11 @@
 #include <fast_float/fast_float.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 #include "base/failure.h"
@@ -141,27 +143,51 @@ Result<double> parsed(std::string_view text) {
   return x;
 }
 
+/// Decimal digits behind an optional sign, and nothing else; the magnitude of more than 64 bits is their greatest
+/// number.
+struct WholeText {
+  bool negative = false;
+  uint64_t magnitude = 0;
+};
+std::optional<WholeText> whole_text(std::string_view s) {
+  WholeText w;
+  w.negative = !s.empty() && s[0] == '-';
+  if (s.size() > 1 && (s[0] == '-' || s[0] == '+')) s.remove_prefix(1);
+  if (s.empty() || s.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+  constexpr uint64_t kMax = ~uint64_t{0};
+  for (const char c : s) {
+    const auto digit = static_cast<uint64_t>(c - '0');
+    w.magnitude = w.magnitude > (kMax - digit) / 10 ? kMax : w.magnitude * 10 + digit;
+  }
+  return w;
+}
+
+/// The number of the integer type that is nearest to a text's, as 64 bits.
+Result<int64_t> integer_of(const std::string& s, DType to, const CastOptions& options) {
+  const bool is_signed = is_signed_int(to);
+  const uint64_t high = ~uint64_t{0} >> (64 - bits(to) + is_signed), low = is_signed ? high + 1 : 0;
+  if (const auto w = whole_text(s))
+    return static_cast<int64_t>(w->negative ? 0 - std::min(w->magnitude, low) : std::min(w->magnitude, high));
+  NNEX_ASSIGN(const double x, parsed(s));
+  if (to == DType::u64) return static_cast<int64_t>(integer_from<uint64_t>(x, options.float_to_int));
+  const auto whole = integer_from<int64_t>(x, options.float_to_int);
+  return std::clamp(whole, static_cast<int64_t>(0 - low), static_cast<int64_t>(high));
+}
+
+Result<double> real_of(const std::string& s, DType to) {
+  if (to == DType::boolean && (s == "True" || s == "False")) return s == "True" ? 1.0 : 0.0;  // as booleans are written
+  return parsed(s);
+}
+
 Result<Tensor> from_text(const Tensor& from, DType to, const CastOptions& options) {
-  NNEX_ASSIGN(Tensor out, Tensor::make(is_int(to) ? DType::i64 : DType::f64, from.shape()));
+  const bool whole = is_int(to);
+  NNEX_ASSIGN(Tensor out, Tensor::make(!whole ? DType::f64 : to == DType::u64 ? to : DType::i64, from.shape()));
   for (int64_t i = 0; i < from.count(); ++i) {
     const std::string& s = from.strings()[static_cast<size_t>(i)];
-    int64_t whole = 0;
-    if (is_int(to)) {
-      size_t at = s.size() > 1 && (s[0] == '-' || s[0] == '+');
-      bool digits = at < s.size() && s.size() < 20;
-      for (size_t k = at; k < s.size(); ++k) digits &= s[k] >= '0' && s[k] <= '9';
-      if (digits) {
-        uint64_t magnitude = 0;
-        for (size_t k = at; k < s.size(); ++k) magnitude = magnitude * 10 + static_cast<uint64_t>(s[k] - '0');
-        whole = static_cast<int64_t>(s[0] == '-' ? 0 - magnitude : magnitude);
-      } else {
-        NNEX_ASSIGN(double x, parsed(s));
-        whole = integer_from<int64_t>(x, options.float_to_int);
-      }
-      out.mutable_as<int64_t>()[static_cast<size_t>(i)] = whole;
+    if (whole) {
+      NNEX_ASSIGN(reinterpret_cast<int64_t*>(out.mutable_data())[i], integer_of(s, to, options));
     } else {
-      NNEX_ASSIGN(double x, parsed(s));
-      out.mutable_as<double>()[static_cast<size_t>(i)] = x;
+      NNEX_ASSIGN(out.mutable_as<double>()[static_cast<size_t>(i)], real_of(s, to));
     }
   }
   return convert(out, to, options);

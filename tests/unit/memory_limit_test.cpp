@@ -102,6 +102,41 @@ TEST(MemoryLimit, AnswersWhoseExtentsTheDataDecide) {
   EXPECT_EQ(out.error().code(), Code::limit) << out.error().text();
 }
 
+TEST(MemoryLimit, WhatKernelsWorkIn) {
+  constexpr int64_t kMany = 400'000;  // 1.6 MB, whose order takes 3.2 MB and its keys as much
+  auto out = run(model({{node("Unique", {"x"}, {"y"})}, {any("x")}, {any("y")}}), floats(kMany));
+  ASSERT_FALSE(out.ok());
+  EXPECT_EQ(out.error().code(), Code::limit) << out.error().text();
+  EXPECT_NE(out.error().text().find(" bytes to work in on top of "), std::string::npos) << out.error().text();
+  const Tensor matrix = Tensor::of(Shape{800, 800}, std::vector<float>(640'000));  // 5.1 MB of doubles
+  out = run(model({{node("Det", {"x"}, {"y"})}, {any("x")}, {any("y")}}), matrix);
+  ASSERT_FALSE(out.ok());
+  EXPECT_EQ(out.error().code(), Code::limit) << out.error().text();
+}
+
+TEST(MemoryLimit, LongNodesMeetTheirDeadline) {
+  std::vector<float> lower(700 * 700);
+  for (size_t i = 0; i < 700; ++i)
+    for (size_t j = 0; j <= i; ++j) lower[i * 700 + j] = 1;
+  const Tensor det = Tensor::of(Shape{700, 700}, lower), wave = floats(1 << 17).reshaped({1, 131'072, 1});
+  const struct {
+    const char* name;
+    std::string bytes;
+    Tensor x;
+  } rows[] = {{"det", model({{node("Det", {"x"}, {"y"})}, {any("x")}, {any("y")}}), det},
+              {"dft", model({{node("DFT", {"x"}, {"y"}, attr_int("axis", 1))}, {any("x")}, {any("y")}}), wave}};
+  for (const auto& row : rows) {
+    auto loaded = Model::from_bytes(row.bytes);
+    ASSERT_TRUE(loaded.ok()) << loaded.error().text();
+    RunOptions limits;
+    limits.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+    const auto out = loaded->session().run(std::vector<Value>{row.x}, limits);
+    ASSERT_FALSE(out.ok()) << row.name;
+    EXPECT_EQ(out.error().code(), Code::cancelled) << out.error().text();
+    EXPECT_NE(out.error().text().find("node 'y'"), std::string::npos) << "within the node: " << out.error().text();
+  }
+}
+
 TEST(MemoryLimit, CountsNeitherEarlierAnswersNorEarlierRuns) {
   LoadOptions options;
   options.memory_limit = kLimit;
