@@ -9,6 +9,7 @@
 #include "base/mapped_file.h"
 #include "graph/symbols.h"
 #include "run/options.h"
+#include "standards/below.h"
 #include "standards/container.h"
 #include "standards/cvm/import.h"
 #include "standards/nnef/model.h"
@@ -74,7 +75,8 @@ struct Reading {
     if (!options.external_folder.empty() && (!model.files || model.alone)) return folder(options.external_folder);
     if (model.files) return model.alone ? std::nullopt : std::optional(*model.files);
     const size_t slash = model.path.rfind('/');
-    return folder(slash == std::string::npos ? "." : model.path.substr(0, slash + 1));
+    return Container::of_folder(slash == std::string::npos ? "." : model.path.substr(0, slash + 1), map, memory,
+                                home_of(model.path));
   }
   Container folder(const std::string& path) const { return Container::of_folder(path, map, memory); }
   Result<Container> archive(const std::string& name, FileBytes file) const {

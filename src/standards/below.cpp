@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "base/built.h"
 #include "base/failure.h"
@@ -56,15 +58,34 @@ Result<Descriptor> open_below(const std::string& folder, const std::string& what
   return at;
 }
 
+std::string home_of(const std::string& path) {
+  struct stat about = {};
+  if (!kOpensFiles || ::lstat(path.c_str(), &about) != 0 || !S_ISLNK(about.st_mode)) return {};
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), std::free);
+  const std::string_view found = real ? real.get() : "";
+  return std::string(found.substr(0, found.rfind('/') + 1));
+}
+
+Result<Descriptor> FolderFiles::descriptor(const std::string& what, const std::string& path) const {
+  auto opened = open_below(folder_, what, path);
+  if (opened.ok() || home_.empty() || opened.error().code() != Code::unreadable) return opened;
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath((folder_ + "/" + path).c_str(), nullptr),
+                                                         std::free);
+  const std::string_view found = real ? real.get() : "";
+  const size_t name = found.rfind('/') + 1;
+  if (found.substr(0, name) != home_) return opened;
+  return open_below(home_, what, std::string(found.substr(name)));
+}
+
 Result<std::shared_ptr<const MappedFile>> FolderFiles::open(const std::string& what, const std::string& path,
                                                             const std::string& shown) {
   NNEX_ASSIGN(std::vector<std::string> parts, path_parts(what, path));
   if (!kOpensFiles) return std::shared_ptr<const MappedFile>();
   const std::lock_guard lock(mutex_);
   if (auto held = open_[parts].lock()) return held;
-  NNEX_ASSIGN(const Descriptor descriptor, open_below(folder_, what, path));
-  if (descriptor.get() < 0) return std::shared_ptr<const MappedFile>();
-  NNEX_ASSIGN(MappedFile file, MappedFile::from_descriptor(descriptor.get(), shown, policy_, memory_));
+  NNEX_ASSIGN(const Descriptor found, descriptor(what, path));
+  if (found.get() < 0) return std::shared_ptr<const MappedFile>();
+  NNEX_ASSIGN(MappedFile file, MappedFile::from_descriptor(found.get(), shown, policy_, memory_));
   auto held = shared_file(std::move(file));
   open_[std::move(parts)] = held;
   return held;

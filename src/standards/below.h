@@ -39,13 +39,18 @@ Result<std::vector<std::string>> path_parts(const std::string& what, const std::
 /// such file. Errors: those of path_parts; unreadable (a link, not a regular file, a file of more than one name).
 Result<Descriptor> open_below(const std::string& folder, const std::string& what, const std::string& path);
 
+/// Where a model whose own name is a link lies itself, as caches of downloads have it: the folder, with its slash.
+/// Empty: the name is no link.
+std::string home_of(const std::string& path);
+
 /// The files of one folder that a model names: each is copied or mapped once while somebody holds it, however often and
 /// in whatever spelling it is named. Threads may share it.
 class FolderFiles {
  public:
+  /// `home`: that of the model (home_of): links that lead to a file there are followed, too.
   explicit FolderFiles(std::string folder, MapPolicy policy = MapPolicy::automatic,
-                       std::shared_ptr<MemoryAccount> memory = nullptr)
-      : folder_(std::move(folder)), policy_(policy), memory_(std::move(memory)) {}
+                       std::shared_ptr<MemoryAccount> memory = nullptr, std::string home = {})
+      : folder_(std::move(folder)), home_(std::move(home)), policy_(policy), memory_(std::move(memory)) {}
 
   /// Null where there is no such file; `shown` is its name in messages. Errors: those of a path that leads out of the
   /// folder, and of MappedFile.
@@ -53,7 +58,9 @@ class FolderFiles {
                                                  const std::string& shown);
 
  private:
-  std::string folder_;
+  Result<Descriptor> descriptor(const std::string& what, const std::string& path) const;
+
+  std::string folder_, home_;
   MapPolicy policy_;
   std::shared_ptr<MemoryAccount> memory_;
   std::mutex mutex_;

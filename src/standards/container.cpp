@@ -87,9 +87,10 @@ Result<Container> Container::from_bytes(std::string name, FileBytes archive, con
   return out;
 }
 
-Container Container::of_folder(std::string path, MapPolicy policy, std::shared_ptr<MemoryAccount> memory) {
+Container Container::of_folder(std::string path, MapPolicy policy, std::shared_ptr<MemoryAccount> memory,
+                               std::string home) {
   Container out;
-  if (!path.empty()) out.folder_ = std::make_shared<FolderFiles>(path, policy, std::move(memory));
+  if (!path.empty()) out.folder_ = std::make_shared<FolderFiles>(path, policy, std::move(memory), std::move(home));
   out.path_ = std::move(path);
   return out;
 }

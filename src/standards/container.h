@@ -41,9 +41,10 @@ class Container {
   /// An archive in memory; `name` is for messages. What it unpacks to is counted by the account (none: one of its own).
   static Result<Container> from_bytes(std::string name, FileBytes archive, const ContainerLimits& limits = {},
                                       std::shared_ptr<MemoryAccount> memory = nullptr);
-  /// A folder; empty: none, every file is missing. Copies of its files are counted by the account.
+  /// A folder; empty: none, every file is missing. Copies of its files are counted by the account. Links to files of
+  /// the model's `home` (standards/below.h) are followed.
   static Container of_folder(std::string path, MapPolicy policy = MapPolicy::automatic,
-                             std::shared_ptr<MemoryAccount> memory = nullptr);
+                             std::shared_ptr<MemoryAccount> memory = nullptr, std::string home = {});
   /// The files that callbacks give, each read once; `name` is for messages. Errors: the callback's; invalid_argument (a
   /// callback is missing), invalid_model (a name that leaves the container).
   static Result<Container> of_reader(std::string name, FileReader reader);

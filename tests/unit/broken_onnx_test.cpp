@@ -207,6 +207,27 @@ std::vector<Row> graph_rows() {
        Code::invalid_model, "node 'y' (Sqrt): "},
       {"extents differ", model({{node("Add", {"x", "v"}, {"y"})}, {kX, value("v", {4})}, {kY}}), Code::invalid_model,
        "node 'y' (Add): "},
+      {"a graph in two parts", with_nodes({relu}) + msg(7, OnnxGraph{{relu}, {kX}, {kY}}.bytes()), Code::invalid_model,
+       "the graph comes in two parts"},
+      {"a constant of two values",
+       with_nodes(
+           {node("Constant", {}, {"c"}, attr_int("value_int", 1) + attr_tensor("value", longs("v", {2}))), relu}),
+       Code::invalid_model, "node 'c' (Constant): Constant: found 2 values; needed one"},
+      {"an index outside", model({{node("Gather", {"x", "i"}, {"y"})}, {kX}, {value("y", {1, 3})}, {longs("i", {2})}}),
+       Code::invalid_model, "node 'y' (Gather): gather: index 2 is outside [-2, 2) of axis 0"},
+      {"three values for two",
+       model({{node("OneHot", {"i", "d", "w"}, {"y"})},
+              {value("i", {2}, kInt64)},
+              {kY},
+              {longs("d", {3}), tensor("w", {3}, raw_bytes(std::vector<float>(3)))}}),
+       Code::invalid_model, "node 'y' (OneHot): one_hot: values has 3 elements; needed 2"},
+      {"a hidden size of another network",
+       model({{node("RNN", {"x", "w", "r"}, {"y"}, attr_int("hidden_size", 3))},
+              {value("x", {1, 1, 2})},
+              {value("y", {1, 1, 1, 2})},
+              {tensor("w", {1, 2, 2}, raw_bytes(std::vector<float>(4))),
+               tensor("r", {1, 2, 2}, raw_bytes(std::vector<float>(4)))}}),
+       Code::invalid_model, "node 'y' (RNN): RNN: hidden_size is 3; R has 2"},
       {"missing operators",
        model({{node("Fft", {"x"}, {"a"}, msg(3, "first"), "lab"), node("Fft", {"a"}, {"b"}, msg(3, "second"), "lab"),
                node("Nonsense", {"b"}, {"y"})},
@@ -286,6 +307,24 @@ TEST(BrokenOnnx, FaultsSayWhichOperandsTheyMean) {
   EXPECT_NE(operands.find("(x: 'a' f32[2,63], y: 'w' f32[64,5])"), std::string::npos) << operands;
   const std::string one = said(node("Softmax", {"a"}, {"y"}, attr_int("axis", 7)));
   EXPECT_NE(one.find("(x: 'a' f32[2,63])"), std::string::npos) << one;
+}
+
+/// A byte that is neither 0 nor 1 is true, with one set of bytes whether or not it is looked at before a run.
+TEST(BrokenOnnx, TruthsThatAreOtherBytes) {
+  const std::string bytes = model({{node("Identity", {"w"}, {"y"})},
+                                   {},
+                                   {value("y", {4}, 9)},
+                                   {tensor("w", {4}, std::string("\0\2\1\xff", 4), 9)}});
+  for (const bool optimize : {true, false}) {
+    LoadOptions options;
+    options.optimize = optimize;
+    auto loaded = Model::from_bytes(bytes, options);
+    ASSERT_TRUE(loaded.ok()) << loaded.error().text();
+    const auto out = loaded->session().run(std::vector<Value>{});
+    ASSERT_TRUE(out.ok()) << out.error().text();
+    const auto* y = reinterpret_cast<const uint8_t*>((*out)[0].tensor()->data());
+    EXPECT_EQ(std::vector<uint8_t>(y, y + 4), (std::vector<uint8_t>{0, 1, 1, 1}));
+  }
 }
 
 TEST(BrokenOnnx, NestingBelowTheLimitLoads) {

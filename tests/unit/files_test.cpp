@@ -83,6 +83,33 @@ TEST(FolderFiles, EachFileOnceAndWithinTheLimit) {
   std::filesystem::remove_all(folder);
 }
 
+/// Caches of downloads have links in a folder for every release, to files of one folder under the names of their
+/// hashes.
+TEST(FolderFiles, LinksOfAModelThatIsOneLeadToWhereItLies) {
+  namespace fs = std::filesystem;
+  const std::string root = ::testing::TempDir() + "/nnex_links_" + std::to_string(getpid());
+  fs::create_directories(root + "/blobs/deep");
+  fs::create_directories(root + "/snapshot");
+  for (const char* file : {"/blobs/aa", "/blobs/bb", "/blobs/deep/cc", "/secret"})
+    ASSERT_TRUE(write_file(root + file, file).ok());
+  fs::create_symlink("../blobs/aa", root + "/snapshot/model.onnx");
+  fs::create_symlink("../blobs/bb", root + "/snapshot/data");
+  fs::create_symlink("../blobs/deep/cc", root + "/snapshot/deeper");
+  fs::create_symlink("../secret", root + "/snapshot/secret");
+  EXPECT_EQ(home_of(root + "/blobs/aa"), "");
+  const std::string home = home_of(root + "/snapshot/model.onnx");
+  EXPECT_EQ(home, fs::canonical(root + "/blobs").string() + "/");
+  FolderFiles files(root + "/snapshot", MapPolicy::never, nullptr, home);
+  const auto data = files.open("the file", "data", "data");
+  ASSERT_TRUE(data.ok() && *data) << data.error().text();
+  EXPECT_EQ((*data)->bytes(), "/blobs/bb");
+  for (const char* other : {"deeper", "secret"})
+    EXPECT_EQ(files.open("the file", other, other).error().code(), Code::unreadable) << other;
+  FolderFiles lone(root + "/snapshot", MapPolicy::never);
+  EXPECT_EQ(lone.open("the file", "data", "data").error().code(), Code::unreadable);
+  fs::remove_all(root);
+}
+
 TEST(Gunzip, StopsAtItsLimits) {
   auto packed = Gzip::start();
   if (!packed.ok()) GTEST_SKIP() << packed.error().text();

@@ -54,6 +54,8 @@ class WireCheck {
       auto count = std::find_if(seen.begin(), seen.end(), [&](const auto& s) { return s.first == known; });
       if (count == seen.end()) count = seen.insert(count, {known, 0});
       path_.push_back({known, count->second++});
+      if (count->second == 2 && depth == 0 && known->number == ModelProto::graph && kind == MessageKind::model)
+        context_.tell(Rule::wire, here(), "the graph comes in two parts; nnex reads models whose graph is one");
       field(f, *known, depth);
       path_.pop_back();
     }

@@ -405,6 +405,8 @@ Status Importer::model(std::string_view message) {
         graph_.meta.doc = std::string(f.bytes);
         break;
       case ModelProto::graph:
+        if (!main.empty())
+          return Error(Code::invalid_model, "the graph comes in two parts; nnex reads models whose graph is one");
         main = f.bytes;
         break;
       case ModelProto::opset_import:

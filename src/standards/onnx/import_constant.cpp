@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ops/codecs.h"
 #include "standards/onnx/import_quirks.h"
 #include "tensor/convert.h"
@@ -11,6 +13,9 @@ namespace {
 
 /// Constant: seven forms of value become a constant of the graph, no node.
 Result<Quirked> constant(NodeImport& n) {
+  const auto is_value = [](const Attribute& a) { return a.name.find("value") != std::string::npos; };
+  if (const auto given = std::count_if(n.attrs.begin(), n.attrs.end(), is_value); given > 1)
+    return n.error(fmt::format("found {} values; needed one", given));
   for (const Attribute& a : n.attrs) {
     Tensor t;
     if (a.name == "value" && std::holds_alternative<Tensor>(a.value))

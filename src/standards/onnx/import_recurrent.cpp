@@ -19,7 +19,11 @@ ValueId swapped(NodeImport& n, ValueId v, Ints axes) {
 /// hidden_size repeats what R says, where that is known. layout = 1: x [batch, steps, in], states [batch, dirs, h], y
 /// [batch, steps, dirs, h].
 Result<Quirked> recurrent(NodeImport& n) {
-  if (const int64_t hidden = n.integer("hidden_size", 0); hidden > 0 && !n.constant(2)) n.set("hidden", hidden);
+  const int64_t hidden = n.integer("hidden_size", 0);
+  const Tensor* const r = n.constant(2);
+  if (hidden > 0 && r && r->shape().rank() == 3 && r->shape()[2] != hidden)
+    return n.error(fmt::format("hidden_size is {}; R has {}", hidden, r->shape()[2]));
+  if (hidden > 0 && !r) n.set("hidden", hidden);
   n.drop("hidden_size");
   if (n.version < 7) n.drop("output_sequence");
   Texts activations = n.words("activations");

@@ -199,6 +199,7 @@ Result<Quirked> resize(NodeImport& n) {
   // Since opset 11 an empty tensor stands for an absent input.
   for (size_t i = 1; i < n.in.size(); ++i)
     if (const Tensor* t = n.constant(i); t && t->count() == 0) n.in[i] = {};
+  if (n.has(2) && n.has(3)) return n.error("both scales and sizes are given; needed one of them");
   return Quirked::no;
 }
 

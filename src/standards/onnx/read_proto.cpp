@@ -145,6 +145,17 @@ Result<Tensor> read_numbers(const Parts& p, Tensor t) {
   return t;
 }
 
+/// Truth values are bytes of 0 and 1 everywhere: what a file has otherwise becomes 1.
+Result<Tensor> truths(Tensor t) {
+  if (t.dtype() != DType::boolean) return t;
+  const auto is_none = [](std::byte b) { return b > std::byte{1}; };
+  if (std::none_of(t.data(), t.data() + t.bytes(), is_none)) return t;
+  NNEX_ASSIGN(Tensor plain, Tensor::make(DType::boolean, t.shape()));
+  std::transform(t.data(), t.data() + t.bytes(), plain.mutable_data(),
+                 [](std::byte b) { return std::byte{b != std::byte{}}; });
+  return plain;
+}
+
 void append_varint(std::string& out, uint64_t v) {
   while (v >= 0x80) {
     out += static_cast<char>(v | 0x80);
@@ -214,13 +225,15 @@ Result<NamedTensor> read_tensor(std::string_view message, const Source& source) 
     if (static_cast<int64_t>(opened->bytes.size()) < *bytes || type == DType::str)
       return failure(Code::invalid_model, "tensor '{}': found {} external bytes; needed {}", p.name,
                      opened->bytes.size(), *bytes);
-    return NamedTensor{p.name, Tensor::borrow(type, std::move(shape), opened->bytes.data(), opened->owner)};
+    NNEX_ASSIGN(Tensor t, truths(Tensor::borrow(type, std::move(shape), opened->bytes.data(), opened->owner)));
+    return NamedTensor{p.name, std::move(t)};
   }
   if (p.has_raw && p.numbers.empty() && type != DType::str) {
     if (static_cast<int64_t>(p.raw.size()) < *bytes)
       return failure(Code::invalid_model, "tensor '{}': found {} bytes; its shape {} of {} needs {}", p.name,
                      p.raw.size(), shape.text(), name(type), *bytes);
-    return NamedTensor{p.name, Tensor::borrow(type, std::move(shape), p.raw.data(), source.owner)};
+    NNEX_ASSIGN(Tensor t, truths(Tensor::borrow(type, std::move(shape), p.raw.data(), source.owner)));
+    return NamedTensor{p.name, std::move(t)};
   }
   if (p.has_raw)
     return broken("tensor '" + p.name + "'",
@@ -231,9 +244,9 @@ Result<NamedTensor> read_tensor(std::string_view message, const Source& source) 
     return failure(Code::invalid_model, "tensor '{}': its data end before the shape {} is filled", p.name,
                    shape.text());
   NNEX_ASSIGN(Tensor t, Tensor::make(type, std::move(shape)));
-  auto filled = type == DType::str ? read_strings(p, std::move(t)) : read_numbers(p, std::move(t));
-  if (!filled.ok()) return std::move(filled).error();
-  return NamedTensor{p.name, std::move(filled).value()};
+  NNEX_ASSIGN(t, type == DType::str ? read_strings(p, std::move(t)) : read_numbers(p, std::move(t)));
+  NNEX_ASSIGN(t, truths(std::move(t)));
+  return NamedTensor{p.name, std::move(t)};
 }
 
 Result<NamedValue> read_sparse_tensor(std::string_view message, const Source& source) {

@@ -246,12 +246,12 @@ constexpr OperatorForms kEarlierOperators[] = {
      "13 T:all+bf16 i64 > T"},
     {"", "Gelu", "20 T:float+bf16 > T | approximate:s"},
     {"", "Gemm",
-     "1 T:float T T > T | alpha:f beta:f broadcast:i transA:i transB:i\n"
-     "6 T:float T T > T\n"
-     "7 T:float T T > T | alpha:f beta:f transA:i transB:i\n"
-     "9 T:float+i32+i64+u32+u64 T T > T\n"
-     "11 T:float+i32+i64+u32+u64 T T? > T\n"
-     "13 T:float+bf16+i32+i64+u32+u64 T T? > T"},
+     "1 T:float/2 T/2 T > T | alpha:f beta:f broadcast:i transA:i transB:i\n"
+     "6 T:float/2 T/2 T > T\n"
+     "7 T:float/2 T/2 T > T | alpha:f beta:f transA:i transB:i\n"
+     "9 T:float+i32+i64+u32+u64/2 T/2 T > T\n"
+     "11 T:float+i32+i64+u32+u64/2 T/2 T? > T\n"
+     "13 T:float+bf16+i32+i64+u32+u64/2 T/2 T? > T"},
     {"", "GlobalAveragePool",
      "1 T:float > T\n"
      "22 T:float+bf16 > T"},
