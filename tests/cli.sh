@@ -848,6 +848,21 @@ for words in inspect "run --random" "run" "bench --random --seconds 0.05" "profi
   ! grep -q "^forge" <<<"$told" || { echo "  $words makes a line of a name: $told"; bad=1; }
 done
 expect 0 'input   x\u000aforge.onnx: sound\u0009\u202e  f32[2]' "$nnex" inspect "$scratch/forged_name.onnx"
+# Integers are ordered and told in full, however large.
+cat > "$scratch/large.onnxtxt" <<'TXT'
+<ir_version: 8, opset_import: ["" : 17]>
+g () => (int64[3] y) <int64[3] w = {4611686018427387905, 4611686018427387907, 4611686018427387904}> { y = Identity (w) }
+TXT
+expect 0 '  4611686018427387907  1' "$nnex" run "$scratch/large.onnxtxt" --topk 1
+expect 0 '"value": 4611686018427387907' "$nnex" run "$scratch/large.onnxtxt" --topk 1 --json
+# What a function's call makes has the type that the function's body gives it.
+cat > "$scratch/calls.onnxtxt" <<'TXT'
+<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
+g (float[N,3] x) => (float[N,3] y) { a = my.f (x) y = my.f (a) }
+<domain: "my", opset_import: ["" : 17]> f (x) => (y) { y = Relu (x) }
+TXT
+expect 0 "" "$nnex" extract "$scratch/calls.onnxtxt" --from a -o "$scratch/behind.onnx"
+expect 0 "input   a  f32[N,3]" "$nnex" inspect "$scratch/behind.onnx"
 # What the machine does at most is measured before and behind the runs.
 expect 0 "limits measured: " "$nnex" profile "$model" --seconds 0.1
 exit $bad

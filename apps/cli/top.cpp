@@ -15,18 +15,33 @@ namespace {
 
 constexpr int64_t kMaxRows = 16;
 
+/// The order of --topk: the largest first, NaN last.
+bool before(const Tensor& t, int64_t a, int64_t b) {
+  if (t.dtype() == DType::u64) return static_cast<uint64_t>(int_at(t, a)) > static_cast<uint64_t>(int_at(t, b));
+  if (!is_real(t.dtype())) return int_at(t, a) > int_at(t, b);
+  const double x = real_at(t, a), y = real_at(t, b);
+  return std::isnan(y) ? !std::isnan(x) : x > y;
+}
+
+/// What is told of the element `i`, which has an index in its row.
+Top::Item item_at(const Tensor& t, int64_t i, int64_t index) {
+  if (is_real(t.dtype())) {
+    const double x = real_at(t, i);
+    return {index, fmt::format("{:.4f}", x), number_of(x)};
+  }
+  const int64_t x = int_at(t, i);
+  if (t.dtype() == DType::u64) return {index, std::to_string(static_cast<uint64_t>(x)), static_cast<uint64_t>(x)};
+  return {index, std::to_string(x), x};
+}
+
 /// The k largest of the `count` elements from `first` on.
 std::vector<Top::Item> largest(const Tensor& t, int64_t first, int64_t count, int k) {
-  const auto rank = [&](int64_t i) {
-    const double x = real_at(t, first + i);
-    return std::isnan(x) ? std::pair(1, 0.0) : std::pair(0, -x);
-  };
   std::vector<int64_t> order(static_cast<size_t>(count));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return rank(a) < rank(b); });
+  std::iota(order.begin(), order.end(), first);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return before(t, a, b); });
   order.resize(std::min(order.size(), static_cast<size_t>(k)));
   std::vector<Top::Item> out;
-  for (int64_t i : order) out.push_back({i, real_at(t, first + i)});
+  for (int64_t i : order) out.push_back(item_at(t, i, i - first));
   return out;
 }
 
@@ -63,7 +78,7 @@ void print(const Top& top, const std::vector<std::string>& labels) {
     if (top.rows_in_all > 1) say("  row [{}]\n", fmt::join(row.at, ","));
     for (const Top::Item& item : row.items) {
       const std::string label = label_of(labels, item.index);
-      say("  {:>8.4f}  {}\n", item.value, label.empty() ? std::to_string(item.index) : one_line(label));
+      say("  {:>8}  {}\n", item.text, label.empty() ? std::to_string(item.index) : one_line(label));
     }
   }
   const auto shown = static_cast<int64_t>(top.rows.size());
@@ -75,10 +90,8 @@ void to_json(const Top& top, const std::vector<std::string>& labels, Json& row) 
   row["top"] = Json::array();
   for (const Top::Row& r : top.rows)
     for (const Top::Item& item : r.items)
-      row["top"].push_back({{"row", r.at},
-                            {"index", item.index},
-                            {"value", number_of(item.value)},
-                            {"label", label_of(labels, item.index)}});
+      row["top"].push_back(
+          {{"row", r.at}, {"index", item.index}, {"value", item.value}, {"label", label_of(labels, item.index)}});
 }
 
 }  // namespace nnex::cli

@@ -11,7 +11,8 @@ namespace nnex::cli {
 struct Top {
   struct Item {
     int64_t index = 0;  ///< In the row.
-    double value = 0;
+    std::string text;   ///< Reals with four decimals, integers in full.
+    Json value;
   };
   struct Row {
     std::vector<int64_t> at;  ///< Where the row is: indices of all axes but the last.

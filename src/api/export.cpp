@@ -26,12 +26,17 @@ Status infer(ir::Graph& graph) {
   return {};
 }
 
-/// The same, with what would help where it was not done already.
-Error cannot_say(std::string_view standard, bool custom, const ir::Graph& graph,
-                 const std::vector<Unwritable>& refused) {
-  Error e = cannot_say(standard, graph, refused);
-  if (custom) return e;
-  return std::move(e).helped_by({"custom", "true", "carries them as they are"});
+/// Writes a graph by `say`; where that is refused, and custom operators were not asked for, it is tried whether they
+/// would help.
+template <class Options, class Say>
+auto say_or_help(ir::Graph& graph, const Options& options, Say say) -> decltype(say(graph, options)) {
+  ir::Graph copy(graph);
+  auto written = say(graph, options);
+  if (written.ok() || options.custom || written.error().code() != Code::unsupported) return written;
+  Options custom = options;
+  custom.custom = true;
+  if (!say(copy, custom).ok()) return written;
+  return std::move(written).error().helped_by({"custom", "true", "carries them as they are"});
 }
 
 /// Whether all outputs have a type and a rank. Those that calls of functions make have what the file says of them.
@@ -98,7 +103,7 @@ Result<nnef_format::Written> say_in_nnef(ir::Graph& graph, const nnef_format::Wr
       NNEX_ASSIGN(const bool lowered, passes::lower(graph, r.node, r.reason));
       expanded |= lowered;
     }
-    if (!expanded && (options.custom || !wanted.custom)) return cannot_say("NNEF", wanted.custom, graph, refused);
+    if (!expanded && (options.custom || !wanted.custom)) return cannot_say("NNEF", graph, refused);
     if (!expanded) options.custom = true;
     NNEX_TRY(infer(graph));
     NNEX_TRY(passes::fold_constants(graph));
@@ -109,19 +114,8 @@ Result<nnef_format::Written> say_in_nnef(ir::Graph& graph, const nnef_format::Wr
   return Error(Code::internal, "bodies of operators nested too deep");
 }
 
-}  // namespace
-
-Result<nnef_format::Written> to_nnef(ir::Graph& graph, const nnef_format::WriteOptions& options) {
-  NNEX_ASSIGN(auto written, say_in_nnef(graph, options));
-  NNEX_TRY(nnef_format::check_written(written));
-  return written;
-}
-
-Result<onnx_format::Written> to_onnx(ir::Graph& graph, const onnx_format::WriteOptions& wanted,
-                                     std::shared_ptr<const onnx_format::OwnModel> own) {
-  if (wanted.opset < 0 || wanted.opset > onnx_format::kNewestOpset)
-    return failure(Code::invalid_argument, "found opset {}; needed one up to {}, or 0 for the lowest that does",
-                   wanted.opset, onnx_format::kNewestOpset);
+Result<onnx_format::Written> say_in_onnx(ir::Graph& graph, const onnx_format::WriteOptions& wanted,
+                                         std::shared_ptr<const onnx_format::OwnModel> own) {
   onnx_format::WriteOptions options = wanted;
   options.custom = false;
   NNEX_TRY(infer(graph));
@@ -157,11 +151,29 @@ Result<onnx_format::Written> to_onnx(ir::Graph& graph, const onnx_format::WriteO
       NNEX_TRY(passes::expand_body(graph, r.node));
       changed = true;
     }
-    if (!changed && (options.custom || !wanted.custom)) return cannot_say("ONNX", wanted.custom, lowered, refused);
+    if (!changed && (options.custom || !wanted.custom)) return cannot_say("ONNX", lowered, refused);
     if (!changed) options.custom = true;
     NNEX_TRY(infer(graph));
   }
   return Error(Code::internal, "bodies of operators nested too deep");
+}
+
+}  // namespace
+
+Result<nnef_format::Written> to_nnef(ir::Graph& graph, const nnef_format::WriteOptions& options) {
+  NNEX_ASSIGN(auto written, say_or_help(graph, options, say_in_nnef));
+  NNEX_TRY(nnef_format::check_written(written));
+  return written;
+}
+
+Result<onnx_format::Written> to_onnx(ir::Graph& graph, const onnx_format::WriteOptions& wanted,
+                                     std::shared_ptr<const onnx_format::OwnModel> own) {
+  if (wanted.opset < 0 || wanted.opset > onnx_format::kNewestOpset)
+    return failure(Code::invalid_argument, "found opset {}; needed one up to {}, or 0 for the lowest that does",
+                   wanted.opset, onnx_format::kNewestOpset);
+  return say_or_help(graph, wanted, [&](ir::Graph& in, const onnx_format::WriteOptions& options) {
+    return say_in_onnx(in, options, own);
+  });
 }
 
 }  // namespace nnex

@@ -107,6 +107,22 @@ Status check_cone(const ir::Graph& graph, const Cone& cone, const std::vector<Va
   return {};
 }
 
+/// The types of tensors that calls of functions make are those that the bodies give them.
+void find_types(ir::Graph& graph, const std::vector<std::string>& names) {
+  std::vector<ValueId> untyped;
+  for (const auto& [name, v] : tensors_of(graph))
+    if (graph[v].type.kind == Kind::unknown && std::find(names.begin(), names.end(), name) != names.end())
+      untyped.push_back(v);
+  if (untyped.empty()) return;
+  ir::Graph inlined(graph);
+  inlined.states.clear();
+  inlined.set_results(kMain, untyped);
+  Faults unknown;
+  if (!passes::inline_functions(inlined).ok()) return;
+  infer_types(inlined, unknown);
+  for (size_t i = 0; i < untyped.size(); ++i) graph.set_type(untyped[i], inlined[inlined.outputs()[i]].type);
+}
+
 Result<Graph> extracted(const ir::Graph& graph, const std::vector<std::string>& from_names,
                         const std::vector<std::string>& to_names) {
   const auto tensors = tensors_of(graph);
@@ -148,6 +164,7 @@ Result<Graph> extract(const Graph& graph, const std::vector<std::string>& from, 
     ir::Graph typed = graph.impl().graph;
     Faults unknown;
     infer_types(typed, unknown);  // tensors inside need types where they become inputs
+    find_types(typed, from);
     NNEX_ASSIGN(Graph part, extracted(typed, from, to));
     part.impl().read_with = graph.impl().read_with;
     part.impl().file = graph.impl().file, part.impl().texts = graph.impl().texts;

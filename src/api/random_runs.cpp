@@ -46,6 +46,9 @@ Result<Tensor> made_input(const PortInfo& port, int64_t unknown, Numbers kind, D
     else
       set_int(t, i, dice.whole(kind, port.dtype));
   }
+  // Few elements may have drawn no NaN, which is what many standards say otherwise.
+  if (kind == Numbers::special && is_real(port.dtype) && t.count() > 0)
+    set_real(t, t.count() / 2, std::numeric_limits<double>::quiet_NaN());
   return t;
 }
 

@@ -263,6 +263,75 @@ TEST(Door, WhatAFormCannotSay) {
                Code::invalid_model, "no element type");
 }
 
+std::vector<std::string> output_names(const std::string& path) {
+  std::vector<std::string> names;
+  const auto model = load_model(path);
+  EXPECT_TRUE(model.ok()) << model.error().text();
+  if (model.ok())
+    for (const PortInfo& port : model->outputs()) names.push_back(port.name);
+  return names;
+}
+
+TEST(Door, OutputsThatAreConstantKeepTheirNames) {
+  const Folder folder;
+  const auto source = ModelSource::memory(
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] z, int32[2] y, int64[1] s) "
+      "<int64[2] w = {1, 2}> { z = Relu (x) y = Cast <to = 6> (w) s = Shape (x) }");
+  for (const char* file : {"a.webnn", "a.nnef.tgz", "a.onnx"}) {
+    const auto written = convert(source, folder / file);
+    ASSERT_TRUE(written.ok()) << written.error().text();
+    EXPECT_EQ(written->notes, std::vector<std::string>()) << file;
+    EXPECT_EQ(output_names(folder / file), (std::vector<std::string>{"z", "y", "s"})) << file;
+  }
+  const auto twice = ModelSource::memory(
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] z, float[2] x) { z = Relu (x) }");
+  const auto written = convert(twice, folder / "b.nnef.tgz");
+  ASSERT_TRUE(written.ok()) << written.error().text();
+  ASSERT_EQ(written->notes.size(), 1U);
+  EXPECT_NE(written->notes[0].find("output 'x' is 'x_out'"), std::string::npos) << written->notes[0];
+}
+
+/// A choice that is known, by extents too, is what it chooses; a dropout that drops nothing copies.
+TEST(Door, WhatIsKnownBeforeARunIsWritten) {
+  const Folder folder;
+  ConvertOptions options;
+  options.proof = ProofOptions{};
+  const auto text = [](const std::string& body) {
+    return ModelSource::memory("<ir_version: 8, opset_import: [\"\" : 17]> " + body);
+  };
+  const std::string branches =
+      "<then_branch = t () => (float[4] a) { a = Neg (x) }, else_branch = e () => (float[4] b) { b = Abs (x) }>";
+  const std::string known[] = {
+      "g (float[4] x) => (float[4] y) <bool c = {0}> { y = If (c) " + branches + " }",
+      "g (float[4] x) => (float[4] y) <int64[1] four = {4}, int64[1] zero = {0}> { s = Shape (x) e = Equal (s, four) "
+      "c = Squeeze (e, zero) y = If (c) " +
+          branches + " }",
+      "g (float[4] x) => (float[4] y) { a = Relu (x) y = Dropout (a) }"};
+  for (size_t i = 0; i < std::size(known); ++i)
+    for (const char* ending : {".nnef.tgz", ".webnn", ".c"}) {
+      const auto written = convert(text(known[i]), folder / fmt::format("m{}{}", i, ending), options);
+      ASSERT_TRUE(written.ok()) << ending << " " << i << ": " << written.error().text();
+      EXPECT_EQ(written->proof->unproven, "");
+      EXPECT_FALSE(written->proof->probes.empty());
+    }
+}
+
+TEST(Door, CustomOperatorsAreNamedWhereTheyHelp) {
+  const Folder folder;
+  const auto text = [](const std::string& body) {
+    return ModelSource::memory("<ir_version: 8, opset_import: [\"\" : 17]> " + body);
+  };
+  const auto remedies = [&](const std::string& body) {
+    const auto refused = convert(text(body), folder / "x.nnef.tgz");
+    EXPECT_FALSE(refused.ok()) << body;
+    return refused.ok() ? 0U : refused.error().remedies().size();
+  };
+  EXPECT_EQ(remedies("g (float[2] x) => (float[2] y, int64[2] i) <int64[1] k = {2}> { y, i = TopK (x, k) }"), 1U);
+  EXPECT_EQ(remedies("g (float[2] x, bool c) => (float[2] y) { y = If (c) <then_branch = t () => (float[2] a) "
+                     "{ a = Neg (x) }, else_branch = e () => (float[2] b) { b = Abs (x) }> }"),
+            0U);
+}
+
 TEST(Door, WhatCannotBeWritten) {
   const Folder folder;
   const ModelSource source = ModelSource::memory(onnx_files());

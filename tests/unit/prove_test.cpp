@@ -61,6 +61,13 @@ TEST(Prove, NotANumberKeepsNothingFromBeingWritten) {
   EXPECT_TRUE(proof.holds());
 }
 
+TEST(Prove, AFewNumbersHaveANotANumberAmongThem) {
+  for (const char* shape : {"[1]", "[3]"}) {
+    const Proof proof = proof_of(unary("select(x == x, x, 0.0)", shape), unary("copy(x)", shape));
+    EXPECT_EQ(probe(proof, "NaN and infinity").outcome, ProbeOutcome::differs) << shape;
+  }
+}
+
 TEST(Prove, AnotherNumberOfOutputs) {
   const Proof proof = proof_of(unary("x * 2.0"),
                                nnef("graph g(x) -> (y, z) { x = external(shape = [2,3]); y = x * 2.0; z = copy(x); }"));

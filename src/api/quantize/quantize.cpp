@@ -217,6 +217,9 @@ class Quantizer {
       why += fmt::format("\n  '{}' ({}): {}", name(coding_.layers[i].end), float_[coding_.layers[i].node].op->name,
                          coding_.layers[i].kept);
     if (coding_.layers.size() > 4) why += fmt::format("\n  and {} more", coding_.layers.size() - 4);
+    for (NodeId id : float_.order())
+      if (why.empty() && float_[id].op->name == "deconv")
+        why = fmt::format("\n  '{}' (deconv): no kernel computes it with codes", name(float_[id].out[0]));
     const size_t inside = float_.order_with_blocks().size() - float_.order().size();
     if (why.empty()) why = ": the network has no product of float32 data and constant weights";
     if (inside > 0) why += fmt::format("\n  {} nodes in branches and loops stay float", inside);

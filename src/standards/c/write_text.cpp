@@ -94,13 +94,27 @@ std::string_view suffix(DType type) { return type == DType::boolean ? "u8" : nam
 
 int64_t width(DType type) { return bits(type) / 8; }
 
+namespace {
+
+/// A finite number in the hexadecimal notation of C, whose point is one in every locale.
+std::string hexadecimal(double x) {
+  int exponent = 0;
+  const double fraction = std::frexp(std::fabs(x), &exponent);  // in [0.5, 1)
+  const auto bits = static_cast<uint64_t>(std::ldexp(fraction, 53)) & ((uint64_t{1} << 52) - 1);
+  std::string digits = fmt::format("{:013x}", bits);
+  digits.erase(digits.find_last_not_of('0') + 1);
+  return fmt::format("{}0x1{}{}p{:+}", x < 0 ? "-" : "", digits.empty() ? "" : ".", digits, exponent - 1);
+}
+
+}  // namespace
+
 std::string literal(double x, DType type) {
   const std::string_view end = type == DType::f32 ? "f" : "";
   const double value = type == DType::f32 ? static_cast<double>(static_cast<float>(x)) : x;
   if (std::isnan(value)) return "NAN";
   if (std::isinf(value)) return value < 0 ? "-INFINITY" : "INFINITY";
   if (value == std::trunc(value) && std::fabs(value) < 65536) return fmt::format("{:.1f}{}", value, end);
-  return fmt::format("{:a}{}", value, end);
+  return fmt::format("{}{}", hexadecimal(value), end);
 }
 
 std::string literal(const Tensor& t, int64_t i) {

@@ -112,13 +112,14 @@ class Document {
   Status check_types() const;
   void name_values();
   void share_names();
-  void note_names();
+  void note_names(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
   bool as_reals(const WriteNode& w) const;
   void note_whole(const WriteNode& w);
   bool is_proven(const WriteNode& w, const Intervals& known) const;
   void note_types();
   std::string unique(std::string wanted);
   std::string label_for(const std::string& wanted);
+  std::string named_line(std::string name, const std::string& call);
   Status externals();
   Status variables();
   Result<std::vector<std::string>> results();
@@ -138,6 +139,7 @@ class Document {
   Written out_;
   std::string fragments_, body_;
   std::map<uint32_t, std::string> names_;            ///< Of values.
+  std::map<size_t, std::string> constant_results_;   ///< Names of results that are constants, by their number.
   std::map<std::string, std::string> made_;          ///< Views that were written already.
   std::map<std::string, std::string> custom_names_;  ///< By the fragment's parameters and results.
   std::set<std::string> fragment_names_;

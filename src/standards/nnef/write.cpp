@@ -140,7 +140,7 @@ std::string Document::label_for(const std::string& wanted) {
 }
 
 /// Results and parameters have the first choice of names, as the user knows them; among them, and among the others,
-/// what is called by an identifier keeps it.
+/// what is called by an identifier keeps it. A result that is a constant is a copy of it: the copy has the name.
 void Document::name_values() {
   std::vector<ValueId> ports(graph_.inputs().begin(), graph_.inputs().end()), inside;
   ports.insert(ports.end(), graph_.outputs().begin(), graph_.outputs().end());
@@ -154,6 +154,9 @@ void Document::name_values() {
         if (!given.empty() && !names_.count(v.n) && !graph_[v].is_constant() && (identifier(given) == given) == kept)
           names_[v.n] = unique(identifier(given));
       }
+  for (size_t i = 0; i + graph_.states.size() < graph_.outputs().size(); ++i)
+    if (const ValueDef& v = graph_[graph_.outputs()[i]]; v.is_constant() && !v.name.empty())
+      constant_results_[i] = unique(identifier(v.name));
   share_names();
 }
 
@@ -175,18 +178,18 @@ bool Document::is_shared(ValueId a, ValueId b) const {
   return x != names_.end() && y != names_.end() && x->second == y->second;
 }
 
-/// Ports whose names are no identifiers, or were taken.
-void Document::note_names() {
+/// Ports whose names are no identifiers, or were taken. `inputs` and `outputs` are those that the document has.
+void Document::note_names(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
   constexpr size_t kShown = 8;
   std::vector<std::string> all;
-  const auto note = [&](const std::vector<ValueId>& ports, std::string_view what) {
-    for (size_t i = 0; i + graph_.states.size() < ports.size(); ++i)
-      if (const std::string& given = graph_[ports[i]].name; !given.empty() && names_.count(ports[i].n))
-        if (const std::string& now = names_[ports[i].n]; now != given)
-          all.push_back(fmt::format("{} '{}' is '{}'", what, given, now));
+  const auto note = [&](const std::vector<ValueId>& ports, const std::vector<std::string>& names,
+                        std::string_view what) {
+    for (size_t i = 0; i < names.size(); ++i)
+      if (const std::string& given = graph_[ports[i]].name; !given.empty() && names[i] != given)
+        all.push_back(fmt::format("{} '{}' is '{}'", what, given, names[i]));
   };
-  note(graph_.inputs(), "input");
-  note(graph_.outputs(), "output");
+  note(graph_.inputs(), inputs, "input");
+  note(graph_.outputs(), outputs, "output");
   if (all.empty()) return;
   out_.renamed = fmt::format("names in NNEF are letters, digits and '_', each once: {}{}",
                              joined(std::span(all).first(std::min(all.size(), kShown)), ", "),
@@ -194,7 +197,10 @@ void Document::note_names() {
 }
 
 std::string Document::line(const std::string& hint, const std::string& call) {
-  std::string name = unique(identifier(hint));
+  return named_line(unique(identifier(hint)), call);
+}
+
+std::string Document::named_line(std::string name, const std::string& call) {
   body_ += fmt::format("    {} = {};\n", name, call);
   return name;
 }
@@ -440,8 +446,12 @@ Result<std::vector<std::string>> Document::results() {
   for (size_t i = 0; i < own; ++i) {
     const ValueId v = graph_.outputs()[i];
     NNEX_ASSIGN(std::string name, operand(v, false));
-    if (!taken.insert(name).second || graph_[v].is_constant() || (graph_[v].param_of.valid() && !from_nnef_))
-      name = line(name + "_out", fmt::format("copy({})", name));
+    const std::string copy = fmt::format("copy({})", name);
+    if (const auto own = constant_results_.find(i); own != constant_results_.end())
+      name = named_line(own->second, copy);
+    else if (taken.count(name) || graph_[v].is_constant() || (graph_[v].param_of.valid() && !from_nnef_))
+      name = line(name + "_out", copy);
+    taken.insert(name);
     out.push_back(std::move(name));
   }
   return out;
@@ -499,7 +509,6 @@ Result<Written> Document::write(std::vector<Unwritable>& refused) {
                     joined(std::span(whole_).first(std::min(whole_.size(), kNamed)), ", "),
                     whole_.size() > kNamed ? fmt::format(" and {} more", whole_.size() - kNamed) : "", kWhole));
   note_types();
-  note_names();
   NNEX_ASSIGN(const std::vector<std::string> last, results());
   NNEX_TRY(updates());
   std::vector<std::string> first;
@@ -507,6 +516,7 @@ Result<Written> Document::write(std::vector<Unwritable>& refused) {
     first.push_back(names_.at(graph_.inputs()[i].n));
   if (first.empty() || last.empty())
     return Error(Code::unsupported, "the graph has no input or no output; NNEF needs one of each");
+  note_names(first, last);
   std::string name = identifier(options_.name.empty() ? graph_.meta.graph_name : options_.name);
   if (name.empty()) name = "network";
   out_.graph = "version 1.0;\n";
