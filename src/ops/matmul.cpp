@@ -2,7 +2,9 @@
 
 #include "ops/matmul.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "ops/broadcast_walk.h"
@@ -127,31 +129,46 @@ Status run_linear(Call& c) {
   return {};
 }
 
-// ---- Determinant
+// ---- Determinant and inverse
 
-Status infer_det(InferCall& c) {
-  if (!c.dims(0)) {
-    c.result(0, MaybeDims{});
-    return {};
-  }
+Status check_square(const InferCall& c) {
+  if (!c.dims(0)) return {};
   const Dims& d = *c.dims(0);
   if (d.size() < 2) return c.error("x has {} axes; needed 2 or more", d.size());
   const Dim &rows = d[d.size() - 2], &columns = d[d.size() - 1];
   if (rows.is_number() && columns.is_number() && !(rows == columns))
     return c.error("x holds matrices of {} by {}; needed square ones", rows.value(), columns.value());
-  c.result(0, Dims(d.begin(), d.end() - 2));
   return {};
 }
 
-/// The product of the pivots of a row-major n by n matrix, which is used up. It is asked for each column whether the
-/// run shall stop.
-Result<double> determinant(const Call& c, std::span<double> a, size_t n) {
+Status infer_det(InferCall& c) {
+  NNEX_TRY(check_square(c));
+  MaybeDims y = c.dims(0);
+  if (y) y->erase(y->end() - 2, y->end());
+  c.result(0, std::move(y));
+  return {};
+}
+
+Status infer_inverse(InferCall& c) {
+  NNEX_TRY(check_square(c));
+  c.result(0, c.dims(0));
+  return {};
+}
+
+/// The row, from i on, whose column i has the largest number of a row-major n by n matrix.
+size_t pivot_row(std::span<const double> a, size_t n, size_t i) {
+  size_t pivot = i;
+  for (size_t r = i + 1; r < n; ++r)
+    if (std::fabs(a[r * n + i]) > std::fabs(a[pivot * n + i])) pivot = r;
+  return pivot;
+}
+
+/// The product of the pivots of a row-major n by n matrix, which is used up.
+Result<double> determinant(std::span<double> a, size_t n, Asked& asked) {
   double product = 1;
   for (size_t i = 0; i < n; ++i) {
-    if (n > 64) NNEX_TRY(c.interrupted());
-    size_t pivot = i;
-    for (size_t r = i + 1; r < n; ++r)
-      if (std::fabs(a[r * n + i]) > std::fabs(a[pivot * n + i])) pivot = r;
+    NNEX_TRY(asked.now_and_then(static_cast<int64_t>(n * (n - i))));
+    const size_t pivot = pivot_row(a, n, i);
     if (a[pivot * n + i] == 0) return 0.0;
     if (pivot != i) {
       for (size_t j = 0; j < n; ++j) std::swap(a[i * n + j], a[pivot * n + j]);
@@ -172,10 +189,53 @@ Status run_det(Call& c) {
   auto x = c.in<T>(0);
   auto y = c.out<T>(0);
   CountedVector<double> matrix(n * n);
+  Asked asked(c);
   for (size_t o = 0; o < y.size(); ++o) {
     for (size_t i = 0; i < n * n; ++i) matrix[i] = static_cast<double>(x[o * n * n + i]);
-    NNEX_ASSIGN(const double value, determinant(c, matrix, n));
+    NNEX_ASSIGN(const double value, determinant(matrix, n, asked));
     y[o] = static_cast<T>(value);
+  }
+  return {};
+}
+
+/// Rows of a, which is used up, until it is the identity, and the same of y, which then is the inverse (Gauss-Jordan).
+/// Without one: NaN.
+Status invert(std::span<double> a, std::span<double> y, size_t n, Asked& asked) {
+  std::fill(y.begin(), y.end(), 0.0);
+  for (size_t i = 0; i < n; ++i) y[i * n + i] = 1;
+  for (size_t i = 0; i < n; ++i) {
+    NNEX_TRY(asked.now_and_then(static_cast<int64_t>(n * n)));
+    const size_t pivot = pivot_row(a, n, i);
+    if (a[pivot * n + i] == 0) {
+      std::fill(y.begin(), y.end(), std::numeric_limits<double>::quiet_NaN());
+      return {};
+    }
+    for (double* m : {a.data(), y.data()})
+      if (pivot != i) std::swap_ranges(m + i * n, m + (i + 1) * n, m + pivot * n);
+    const double divisor = a[i * n + i];
+    for (size_t j = 0; j < n; ++j) a[i * n + j] /= divisor, y[i * n + j] /= divisor;
+    for (size_t r = 0; r < n; ++r) {
+      const double factor = a[r * n + i];
+      if (r == i || factor == 0) continue;
+      for (size_t j = 0; j < n; ++j) a[r * n + j] -= factor * a[i * n + j], y[r * n + j] -= factor * y[i * n + j];
+    }
+  }
+  return {};
+}
+
+template <class T>
+Status run_inverse(Call& c) {
+  const Shape& shape = c.shape(0);
+  const auto n = static_cast<size_t>(shape[shape.rank() - 1]);
+  const auto x = c.in<T>(0);
+  auto y = c.out<T>(0);
+  if (n == 0) return {};
+  CountedVector<double> a(n * n), inverse(n * n);
+  Asked asked(c);
+  for (size_t o = 0; o < x.size(); o += n * n) {
+    for (size_t i = 0; i < n * n; ++i) a[i] = static_cast<double>(x[o + i]);
+    NNEX_TRY(invert(a, inverse, n, asked));
+    for (size_t i = 0; i < n * n; ++i) y[o + i] = static_cast<T>(inverse[i]);
   }
   return {};
 }
@@ -267,6 +327,16 @@ constexpr OpRow kMatmulOps[] = {
         .infer = infer_det,
         .reference = typed<float, double>([]<class T>(Call& c) -> Status { return run_det<T>(c); }),
         .spelled = {{onnx, "Det", {}, 11}},
+    },
+    {
+        .name = "inverse",
+        .summary = "Inverses of the matrices in the last two axes; NaN where there is none.",
+        .source = "ONNX Runtime's com.microsoft Inverse-1, which PyTorch's exporter writes for torch.inverse",
+        .inputs = {{"x", kF}},
+        .outputs = {{"y", same_type_as("x")}},
+        .infer = infer_inverse,
+        .reference = typed<float, double>([]<class T>(Call& c) -> Status { return run_inverse<T>(c); }),
+        .spelled = {{onnx, "Inverse", {}, 1, "com.microsoft"}},
     },
 };
 }  // namespace

@@ -563,6 +563,16 @@ def det(c):
     return {"y": np.rint(np.linalg.det(x)) if x.size else np.ones(x.shape[:-2])}
 
 
+@rule("inverse")
+def inverse(c):
+    x = wide(c["x"])
+    y = np.full(x.shape, np.nan)
+    for at in np.ndindex(x.shape[:-2]):
+        if np.linalg.det(x[at]) != 0:
+            y[at] = np.linalg.inv(x[at])
+    return {"y": y}
+
+
 @rule("gather_matmul")
 def gather_matmul(c):
     matrices = wide(c["w"])[c["index"].a.astype(int)]
