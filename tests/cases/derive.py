@@ -563,6 +563,30 @@ def det(c):
     return {"y": np.rint(np.linalg.det(x)) if x.size else np.ones(x.shape[:-2])}
 
 
+def murmur3(data, seed):
+    def rotated(word, by):
+        return (word << by | word >> 32 - by) & 0xFFFFFFFF
+
+    value = seed & 0xFFFFFFFF
+    for at in range(0, len(data), 4):
+        word = int.from_bytes(data[at:at + 4], "little") * 0xCC9E2D51 & 0xFFFFFFFF
+        value ^= rotated(word, 15) * 0x1B873593 & 0xFFFFFFFF
+        if at + 4 <= len(data):
+            value = rotated(value, 13) * 5 + 0xE6546B64 & 0xFFFFFFFF
+    value ^= len(data)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        value = (value ^ value >> shift) * factor & 0xFFFFFFFF
+    return value
+
+
+@rule("murmur_hash")
+def murmur_hash(c):
+    items = c["x"].a
+    data = [item.encode() if c["x"].dtype == "str" else item.tobytes() for item in items.ravel()]
+    hashes = np.array([murmur3(item, c.get("seed", 0)) for item in data], dtype=np.uint32)
+    return {"y": hashes.view(np.int32 if c.get("result", "u32") == "i32" else np.uint32).reshape(items.shape)}
+
+
 @rule("inverse")
 def inverse(c):
     x = wide(c["x"])
