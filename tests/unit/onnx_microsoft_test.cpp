@@ -6,6 +6,7 @@
 
 #include <regex>
 
+#include "microsoft_node.h"
 #include "nnex/file.h"
 #include "nnex/load.h"
 #include "nnex/model.h"
@@ -22,37 +23,10 @@ using nnex::test::i32;
 using nnex::test::u8;
 
 using namespace nnex;
-using Tensors = std::vector<Tensor>;
-
-/// A model of one node in ONNX's text: inputs and outputs as the syntax declares them, initializers between.
-std::string text(std::string_view inputs, std::string_view outputs, std::string_view held, std::string_view node) {
-  return fmt::format("<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft\" : 1]>\ng ({}) => ({}){} {{ {} }}",
-                     inputs, outputs, held.empty() ? "" : fmt::format(" <{}>", held), node);
-}
-
-/// Outputs of a run, or what is wrong as an output of no elements with the message in `error`.
-Tensors run(const std::string& model, const Tensors& inputs, std::string* error = nullptr) {
-  const auto failed = [&](const Error& e) {
-    if (error) *error = e.message();
-    EXPECT_TRUE(error) << e.text();
-    return Tensors{};
-  };
-  auto m = load_model(ModelSource::memory(model));
-  if (!m.ok()) return failed(m.error());
-  std::vector<Value> values(inputs.begin(), inputs.end());
-  auto got = m->session().run(values);
-  if (!got.ok()) return failed(got.error());
-  Tensors out;
-  for (const Value& v : *got) out.push_back(*v.tensor());
-  return out;
-}
-
-void expect_near(const Tensor& t, const Shape& shape, const std::vector<double>& wanted) {
-  EXPECT_EQ(t.shape(), shape);
-  ASSERT_EQ(static_cast<size_t>(t.count()), wanted.size());
-  for (size_t i = 0; i < wanted.size(); ++i)
-    EXPECT_NEAR(real_at(t, static_cast<int64_t>(i)), wanted[i], 1e-5) << "element " << i;
-}
+using nnex::test::expect_near;
+using nnex::test::run;
+using nnex::test::Tensors;
+using nnex::test::text;
 
 TEST(OnnxMicrosoft, Activations) {
   const Tensor x = f({3}, {-1, 0, 2});
@@ -485,8 +459,7 @@ TEST(OnnxMicrosoft, EveryImportSaysWhatItTakes) {
         EXPECT_TRUE(is_named(s.name)) << s.name;
         ++rows;
       }
-  for (const auto theme : {microsoft_quirks(), microsoft_attention_quirks(), microsoft_code_quirks(),
-                           microsoft_expert_quirks(), microsoft_move_quirks()})
+  for (const auto theme : all_microsoft_quirks())
     for (const QuirkRow& row : theme) {
       if (row.domain.empty()) continue;
       SCOPED_TRACE(row.op);

@@ -211,15 +211,17 @@ class NodeCheck {
 
   void unknown_operator(int64_t opset) {
     const std::vector<Form>& forms = forms_of(domain_, op_);
-    if (domain_.empty() && forms.empty() && was_an_experiment(op_))
+    if (domain_.empty() && forms.empty() && was_an_experiment(op_)) {
       context_.tell(Rule::operator_experimental, site_, fmt::format("{} is an early experiment, in no opset", op_));
-    else if (forms.empty())
+      if (const Form* const taken = taken_form(domain_, op_)) use(*taken);
+    } else if (forms.empty()) {
       context_.tell(Rule::operator_unknown, site_,
                     fmt::format("the domain '{}' has no operator {}", domain_.empty() ? "ai.onnx" : domain_, op_));
-    else
+    } else {
       context_.tell(Rule::operator_later, site_,
                     fmt::format("{} came with opset {}; the model imports {}", op_, forms[0].since, opset),
                     fmt::format("opset {}", opset), fmt::format("opset {}", forms[0].since));
+    }
   }
 
   void use(const Form& form) {

@@ -19,6 +19,42 @@
 
 namespace nnex::onnx_format {
 namespace microsoft {
+
+Result<ValueId> activated(NodeImport& n, ValueId x, const std::string& name, const Reals& params) {
+  const auto param = [&](size_t i, double otherwise) { return i < params.size() ? params[i] : otherwise; };
+  if (name.empty()) return x;
+  if (name == "Relu") return n.b("relu", {x});
+  if (name == "Tanh") return n.b("tanh", {x});
+  if (name == "Sigmoid") return n.b("sigmoid", {x});
+  if (name == "LeakyRelu") return n.b("leaky_relu", {x}, LeakyReluAttrs{param(0, 0.01)});
+  if (name == "HardSigmoid") return n.b("hard_sigmoid", {x}, HardSigmoidAttrs{param(0, 0.2), param(1, 0.5)});
+  if (name == "Clip" && params.size() == 2) {
+    const DType type = real_type(n, 0);
+    return n.b("clamp", {x, n.b.number(type, params[0]), n.b.number(type, params[1])});
+  }
+  return lacks(n, fmt::format("activation '{}'", name));
+}
+
+Result<ValueId> fused_product(NodeImport& n) {
+  NNEX_TRY(needs(n, {0, 1}));
+  const auto operand = [&](size_t i, std::string_view first_behind) -> Result<ValueId> {
+    if (!n.integer(first_behind, 0)) return n.in[i];
+    const auto rank = n.rank(i);
+    if (!rank || *rank < 2) return lacks(n, fmt::format("{} of an operand whose axes are not known", first_behind));
+    TransposeAttrs a;  // the first axis goes behind those of the batch
+    for (int64_t axis = 1; axis + 1 < *rank; ++axis) a.axes.push_back(axis);
+    a.axes.insert(a.axes.end(), {0, *rank - 1});
+    return n.b("transpose", {n.in[i]}, a);
+  };
+  NNEX_ASSIGN(const ValueId left, operand(0, "transBatchA"));
+  NNEX_ASSIGN(const ValueId right, operand(1, "transBatchB"));
+  MatmulAttrs a;
+  a.transpose_a = n.integer("transA", 0) != 0, a.transpose_b = n.integer("transB", 0) != 0;
+  ValueId y = n.b("matmul", {left, right}, a);
+  if (const double alpha = n.real("alpha", 1); alpha != 1) y = n.b("mul", {y, n.b.number(real_type(n, 0), alpha)});
+  return y;
+}
+
 namespace {
 
 // ---- Activations
@@ -41,22 +77,6 @@ Result<Quirked> quick_gelu(NodeImport& n) {
   NNEX_TRY(needs(n, {0}));
   n.bind(0, n.b("silu", {n.in[0]}, AlphaAttrs{n.real("alpha", 1.702)}));
   return Quirked::done;
-}
-
-/// What fused products apply to their result.
-Result<ValueId> activated(NodeImport& n, ValueId x, const std::string& name, const Reals& params) {
-  const auto param = [&](size_t i, double otherwise) { return i < params.size() ? params[i] : otherwise; };
-  if (name.empty()) return x;
-  if (name == "Relu") return n.b("relu", {x});
-  if (name == "Tanh") return n.b("tanh", {x});
-  if (name == "Sigmoid") return n.b("sigmoid", {x});
-  if (name == "LeakyRelu") return n.b("leaky_relu", {x}, LeakyReluAttrs{param(0, 0.01)});
-  if (name == "HardSigmoid") return n.b("hard_sigmoid", {x}, HardSigmoidAttrs{param(0, 0.2), param(1, 0.5)});
-  if (name == "Clip" && params.size() == 2) {
-    const DType type = real_type(n, 0);
-    return n.b("clamp", {x, n.b.number(type, params[0]), n.b.number(type, params[1])});
-  }
-  return lacks(n, fmt::format("activation '{}'", name));
 }
 
 // ---- Norms
@@ -157,13 +177,7 @@ Result<Quirked> byte_embed_norm(NodeImport& n) {
 // ---- Products
 
 Result<Quirked> fused_matmul(NodeImport& n) {
-  NNEX_TRY(needs(n, {0, 1}));
-  for (std::string_view batches : {"transBatchA", "transBatchB"})
-    if (n.integer(batches, 0)) return lacks(n, batches);
-  MatmulAttrs a;
-  a.transpose_a = n.integer("transA", 0) != 0, a.transpose_b = n.integer("transB", 0) != 0;
-  ValueId y = n.b("matmul", {n.in[0], n.in[1]}, a);
-  if (const double alpha = n.real("alpha", 1); alpha != 1) y = n.b("mul", {y, n.b.number(real_type(n, 0), alpha)});
+  NNEX_ASSIGN(const ValueId y, fused_product(n));
   n.bind(0, y);
   return Quirked::done;
 }

@@ -46,6 +46,24 @@ inline ValueId plus(NodeImport& n, ValueId x, size_t i) { return n.has(i) ? n.b(
 /// Codes of `bits` bits that fill whole bytes in every row of `row`, as a tensor of rows * row codes.
 Result<Tensor> codes_of(const NodeImport& n, const Tensor& packed, DType type, int64_t bits, int64_t rows, int64_t row);
 
+/// x with its channels in their other place: from behind the batch to the end, or back; as many axes as input 0 has.
+Result<ValueId> with_channels(NodeImport& n, ValueId x, bool last);
+
+/// make(x) gives the result of an operator whose input 0 is x, with channels where the standard has them.
+template <class Make>
+Result<ValueId> channels_second(NodeImport& n, bool last, ValueId x, Make make) {
+  if (!last) return make(x);
+  NNEX_ASSIGN(const ValueId second, with_channels(n, x, false));
+  NNEX_ASSIGN(const ValueId y, make(second));
+  return with_channels(n, y, true);
+}
+
+/// alpha times the product of inputs 0 and 1, each transposed where the node says so.
+Result<ValueId> fused_product(NodeImport& n);
+
+/// What fused operators apply to their result.
+Result<ValueId> activated(NodeImport& n, ValueId x, const std::string& name, const Reals& params);
+
 /// No node has that many.
 inline constexpr size_t kNoInput = ~size_t{0};
 

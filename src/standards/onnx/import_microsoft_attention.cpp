@@ -1,20 +1,20 @@
 // Attention of the domain com.microsoft: the older operator that makes queries, keys and values itself, the one of many
 // heads, and the one of groups with a cache that decoders use. All become the table's attention.
 
-#include "standards/onnx/import_microsoft.h"
+#include "standards/onnx/import_microsoft_attention.h"
 
 #include <algorithm>
+#include <limits>
 
-#include "ops/attention.h"
 #include "ops/gather.h"
 #include "ops/join.h"
 #include "ops/matmul.h"
 #include "ops/shape.h"
 #include "ops/slice.h"
+#include "tensor/convert.h"
 
 namespace nnex::onnx_format {
 namespace microsoft {
-namespace {
 
 Status none_of(const NodeImport& n, std::initializer_list<std::pair<size_t, std::string_view>> inputs) {
   for (const auto& [i, name] : inputs)
@@ -22,7 +22,9 @@ Status none_of(const NodeImport& n, std::initializer_list<std::pair<size_t, std:
   return {};
 }
 
+namespace {
 constexpr int64_t kMostHeads = int64_t{1} << 20, kWidest = int64_t{1} << 40;
+}
 
 Result<int64_t> head_count(const NodeImport& n, std::string_view attr) {
   const int64_t heads = n.integer(attr, 0);
@@ -30,7 +32,6 @@ Result<int64_t> head_count(const NodeImport& n, std::string_view attr) {
   return heads;
 }
 
-/// The last extent of input i, which a model that anyone runs has as a number.
 Result<int64_t> width(const NodeImport& n, size_t i) {
   const Type& t = n.type(i);
   const auto number = t.dims && !t.dims->empty() ? t.dims->back().number() : std::nullopt;
@@ -38,7 +39,6 @@ Result<int64_t> width(const NodeImport& n, size_t i) {
   return *number;
 }
 
-/// Extent `axis` as a vector of one number.
 ValueId extent(NodeImport& n, ValueId x, int64_t axis) {
   ShapeAttrs a;
   a.start = axis, a.end = axis + 1;
@@ -51,10 +51,11 @@ ValueId reshaped(NodeImport& n, ValueId x, const Ints& shape) {
   return n.b("reshape", {x, n.b.ints(shape)}, a);
 }
 
-/// [batch, positions, heads * depth] as [batch, heads, positions, depth].
 ValueId by_heads(NodeImport& n, ValueId x, int64_t heads) {
   return n.b("transpose", {reshaped(n, x, {0, 0, heads, -1})}, TransposeAttrs{{0, 2, 1, 3}});
 }
+
+namespace {
 
 /// Of [batch, positions, heads, several, depth] one as [batch, heads, positions, depth].
 ValueId picked(NodeImport& n, size_t i, int64_t which) {
@@ -63,26 +64,23 @@ ValueId picked(NodeImport& n, size_t i, int64_t which) {
   return n.b("transpose", {n.b("gather", {n.in[i], n.b.integer(which)}, a)}, TransposeAttrs{{0, 2, 1, 3}});
 }
 
-/// Back again.
+}  // namespace
+
 ValueId side_by_side(NodeImport& n, ValueId x) {
   return reshaped(n, n.b("transpose", {x}, TransposeAttrs{{0, 2, 1, 3}}), {0, 0, -1});
 }
 
-/// Columns [begin, end) of the last axis.
 ValueId columns(NodeImport& n, ValueId x, int64_t begin, int64_t end) {
   return n.b("slice", {x, n.b.ints({begin}), n.b.ints({end}), n.b.ints({-1})});
 }
 
 ValueId joined(NodeImport& n, ValueId a, ValueId b, int64_t axis) { return n.b("concat", {a, b}, AxisAttrs{axis}); }
 
-/// 0, 1, ... below a vector of one number.
 ValueId count_to(NodeImport& n, ValueId limit) {
   const ValueId scalar = reshaped(n, limit, {});
   return n.b("range", {n.b.integer(0), scalar, n.b.integer(1)});
 }
 
-/// What is added to scores [batch, heads, queries, keys] by a mask of padding: one number a batch row is how many keys
-/// count; else 1 where a key counts. `keys` is the number of keys, as a vector of one number.
 Result<ValueId> mask_term(NodeImport& n, size_t i, ValueId keys, DType type) {
   const auto rank = n.rank(i);
   if (!rank) return lacks(n, "a mask of unknown rank");
@@ -104,12 +102,6 @@ Result<ValueId> mask_term(NodeImport& n, size_t i, ValueId keys, DType type) {
   return n.b("select", {counts, n.b.number(type, 0), n.b.number(type, n.real("mask_filter_value", -10000))});
 }
 
-/// Queries, keys and values as [batch, heads, positions, depth], with what the row takes beside them.
-struct Heads {
-  ValueId q, k, v, mask, past_key, past_value;
-};
-
-/// The row; results y, and keys and values with those of the past.
 std::vector<ValueId> attention(NodeImport& n, const Heads& h, const AttentionAttrs& a) {
   std::vector<ValueId> in = {h.q, h.k, h.v, h.mask, h.past_key, h.past_value};
   while (!in.back().valid()) in.pop_back();
@@ -127,11 +119,15 @@ AttentionAttrs attention_attrs(const NodeImport& n) {
   return a;
 }
 
+namespace {
+
 /// Keys of the past and the new ones.
 ValueId key_count(NodeImport& n, ValueId k, ValueId past) {
   const ValueId now = extent(n, k, 2);
   return past.valid() ? n.b("add", {now, extent(n, past, 2)}) : now;
 }
+
+}  // namespace
 
 Result<ValueId> masks(NodeImport& n, const Heads& h, size_t padding, size_t bias, DType type) {
   ValueId mask = n.has(bias) ? n.in[bias] : ValueId{};
@@ -140,18 +136,21 @@ Result<ValueId> masks(NodeImport& n, const Heads& h, size_t padding, size_t bias
   return mask.valid() ? n.b("add", {mask, term}) : term;
 }
 
-}  // namespace
+Result<Ints> packed_sizes(const NodeImport& n, int64_t all) {
+  Ints sizes = n.ints("qkv_hidden_sizes");
+  if (sizes.empty()) sizes = {all / 3, all / 3, all / 3};
+  const bool fine = std::all_of(sizes.begin(), sizes.end(), [&](int64_t size) { return size >= 1 && size <= all; });
+  if (sizes.size() != 3 || !fine || sizes[0] + sizes[1] + sizes[2] != all)
+    return n.error(fmt::format("weights have {} columns, which qkv_hidden_sizes does not divide", all));
+  return sizes;
+}
 
 Result<Quirked> packed_attention(NodeImport& n, ValueId product, const PackedPlaces& at) {
   enum : size_t { kWeights = 1, kBias };
   if (n.integer("do_rotary", 0)) return lacks(n, "do_rotary");
   NNEX_ASSIGN(const int64_t heads, head_count(n, "num_heads"));
   NNEX_ASSIGN(const int64_t all, width(n, kWeights));
-  Ints sizes = n.ints("qkv_hidden_sizes");
-  if (sizes.empty()) sizes = {all / 3, all / 3, all / 3};
-  const bool fine = std::all_of(sizes.begin(), sizes.end(), [&](int64_t size) { return size >= 1 && size <= all; });
-  if (sizes.size() != 3 || !fine || sizes[0] + sizes[1] + sizes[2] != all)
-    return n.error(fmt::format("weights have {} columns, which qkv_hidden_sizes does not divide", all));
+  NNEX_ASSIGN(const Ints sizes, packed_sizes(n, all));
   const ValueId x = plus(n, product, kBias);
   Heads h;
   h.q = by_heads(n, columns(n, x, 0, sizes[0]), heads);
@@ -330,20 +329,100 @@ Result<Quirked> group_query_attention(NodeImport& n) {
   return Quirked::done;
 }
 
+// ---- SparseAttention
+
+/// Of each layout which blocks of keys each block of queries sees, [layouts, blocks, blocks]: columns
+/// [rows[i], rows[i + 1]) of its list are those of block i.
+Result<Tensor> blocks_seen(const NodeImport& n, size_t row_places, size_t columns) {
+  const Tensor *const rows = n.constant(row_places), *const list = n.constant(columns);
+  if (!rows || !list) return lacks(n, "blocks that are no initializer");
+  constexpr int64_t kMostBlocks = int64_t{1} << 12;
+  const Shape &r = rows->shape(), &l = list->shape();
+  if (r.rank() != 2 || l.rank() != 2 || r[0] != l[0] || r[0] < 1 || r[1] < 2 || r[1] > kMostBlocks)
+    return n.error(fmt::format("found blocks {} and {}; needed rows and columns of each layout", r.text(), l.text()));
+  const int64_t blocks = r[1] - 1;
+  NNEX_ASSIGN(Tensor out, Tensor::make(DType::boolean, Shape{r[0], blocks, blocks}));
+  auto* const seen = out.mutable_as<uint8_t>().data();
+  std::fill(seen, seen + out.count(), uint8_t{0});
+  const Ints places = ints_of(*rows), numbers = ints_of(*list);
+  for (int64_t row = 0; row < r[0] * blocks; ++row) {
+    const int64_t layout = row / blocks, at = row + layout;
+    const int64_t begin = places[static_cast<size_t>(at)], end = places[static_cast<size_t>(at + 1)];
+    if (begin < 0 || end > l[1]) return n.error(fmt::format("block {} has columns up to {} of {}", row, end, l[1]));
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t column = numbers[static_cast<size_t>(layout * l[1] + i)];
+      if (column < 0 || column >= blocks) return n.error(fmt::format("block {} sees block {}", row, column));
+      seen[row * blocks + column] = 1;
+    }
+  }
+  return out;
+}
+
+/// GroupQueryAttention whose queries see the keys of some blocks alone; heads take layouts in turn.
+Result<Quirked> sparse_attention(NodeImport& n) {
+  enum : size_t { kQ, kK, kV, kPastKey, kPastValue, kRows, kColumns, kTotal, kLengths, kCos, kSin };
+  NNEX_TRY(needs(n, {kQ, kPastKey, kPastValue, kRows, kColumns, kTotal, kLengths}));
+  NNEX_ASSIGN(const int64_t heads, head_count(n, "num_heads"));
+  NNEX_ASSIGN(const Tensor blocks, blocks_seen(n, kRows, kColumns));
+  const int64_t size = n.integer("sparse_block_size", 0), layouts = blocks.shape()[0];
+  if (size < 1 || heads % layouts != 0)
+    return n.error(fmt::format("blocks of {} positions in {} layouts of {} heads", size, layouts, heads));
+  const ValueId lengths = cast_to(n, n.in[kLengths], DType::i64), queries = extent(n, n.in[kQ], 1);
+  const ValueId start = n.b("max", {n.b("sub", {lengths, queries}), n.b.integer(0)});
+  const ValueId query = n.b("add", {reshaped(n, start, {-1, 1}), count_to(n, queries)});
+  const ValueId key = count_to(n, reshaped(n, cast_to(n, n.in[kTotal], DType::i64), {1}));
+  const auto picked_along = [&](ValueId seen, int64_t axis, ValueId which) {
+    GatherAttrs a;
+    a.axis = axis;
+    return n.b("gather", {seen, which}, a);
+  };
+  const auto block_of = [&](ValueId position) { return n.b("div", {position, n.b.integer(size)}); };
+  Ints turns(static_cast<size_t>(heads));
+  for (int64_t head = 0; head < heads; ++head) turns[static_cast<size_t>(head)] = head % layouts;
+  ValueId seen = picked_along(n.b.constant(blocks), 1, block_of(query));  // [layouts, batch, queries, blocks]
+  seen = picked_along(picked_along(seen, 3, block_of(key)), 0, n.b.ints(turns));
+  const DType type = real_type(n, kQ);
+  const ValueId hidden = n.b.number(type, -std::numeric_limits<double>::infinity());
+  const ValueId by_row = n.b("transpose", {seen}, TransposeAttrs{{1, 0, 2, 3}});
+  const ValueId bias = n.b("select", {by_row, n.b.number(type, 0), hidden});
+  const ValueId last = n.b("sub", {lengths, n.b.integer(1)});
+  n.in = {n.in[kQ],   n.in[kK],  n.in[kV], n.in[kPastKey], n.in[kPastValue], last, n.in[kTotal], n.in[kCos],
+          n.in[kSin], ValueId{}, bias};
+  return group_query_attention(n);
+}
+
+// ---- States instead of keys and values
+
+Result<Quirked> linear_attention(NodeImport& n) { return as_standard(n, n.op); }
+
+/// The standard's has one spatial axis.
+Result<Quirked> causal_conv(NodeImport& n) {
+  if (n.integer("ndim", 1) != 1) return lacks(n, fmt::format("ndim {}; needed 1", n.integer("ndim", 1)));
+  n.drop("ndim");
+  if (n.word("activation", "none") == "swish") n.set("activation", std::string("silu"));
+  return as_standard(n, n.op);
+}
+
 // Not read: that past and present share memory (past_present_share_buffer), how many elements do_rotary turns, which is
 // refused, and the bits and types of a quantised cache, which is refused by its scales.
 constexpr QuirkRow kAttentionRows[] = {
     {"Attention", real_attention, kDomain,
      "1 T T T? T1? T? T? T1? > T T? | do_rotary:i mask_filter_value:f num_heads:i past_present_share_buffer:i "
      "qkv_hidden_sizes:I rotary_embedding_dim:i scale:f unidirectional:i"},
+    {"CausalConvWithState", causal_conv, kDomain, "1 T T T? T? > T T? | activation:s ndim:i"},
     {"GroupQueryAttention", group_query_attention, kDomain,
      "1 T T? T? T? T? T1 T1 T? T? T2? T? T? T3? T3? T? T? > T T? T? T? | causal:i do_rotary:i k_quant_type:s "
      "kv_cache_bit_width:i kv_num_heads:i local_window_size:i num_heads:i qk_norm_epsilon:f qk_output:i "
      "rotary_interleaved:i scale:f sliding_window_cache:i smooth_softmax:i softcap:f v_quant_type:s"},
+    {"LinearAttention", linear_attention, kDomain,
+     "1 T T T S? T? T? > T S? | chunk_size:i kv_num_heads:i q_num_heads:i scale:f update_rule:s"},
     {"MultiHeadAttention", multi_head_attention, kDomain,
      "1 T T? T? T? T1? T? T? T? T1? T1? > T T? T? T? | mask_filter_value:f num_heads:i scale:f unidirectional:i"},
     {"RotaryEmbedding", rotary_embedding, kDomain,
      "1 T T1 T T > T | interleaved:i is_packed_batching:i num_heads:i rotary_embedding_dim:i scale:f"},
+    {"SparseAttention", sparse_attention, kDomain,
+     "1 T T? T? T T M M M M T? T? > T T? T? | do_rotary:i kv_num_heads:i num_heads:i rotary_interleaved:i scale:f "
+     "sparse_block_size:i"},
 };
 
 }  // namespace

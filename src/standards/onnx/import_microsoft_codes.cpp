@@ -42,6 +42,19 @@ Result<Tensor> codes_of(const NodeImport& n, const Tensor& packed, DType type, i
   return out;
 }
 
+Result<ValueId> with_channels(NodeImport& n, ValueId x, bool last) {
+  const auto rank = n.rank(0);
+  if (!rank || *rank < 3)
+    return lacks(n, rank ? fmt::format("{} axes; needed at least 3, the last of channels", *rank)
+                         : "an input of unknown rank, whose last axis is that of channels");
+  TransposeAttrs a;
+  a.axes = {0};
+  if (!last) a.axes.push_back(*rank - 1);
+  for (int64_t axis = last ? 2 : 1; axis < (last ? *rank : *rank - 1); ++axis) a.axes.push_back(axis);
+  if (last) a.axes.push_back(1);
+  return n.b("transpose", {x}, a);
+}
+
 namespace {
 
 // ---- Weights of few bits
@@ -241,29 +254,6 @@ Result<Quirked> byte_pair(NodeImport& n, std::string_view row) {
 }
 Result<Quirked> byte_sum(NodeImport& n) { return byte_pair(n, "add"); }
 Result<Quirked> byte_product(NodeImport& n) { return byte_pair(n, "mul"); }
-
-/// x with its channels in their other place: from behind the batch to the end, or back.
-Result<ValueId> with_channels(NodeImport& n, ValueId x, bool last) {
-  const auto rank = n.rank(0);
-  if (!rank || *rank < 3)
-    return lacks(n, rank ? fmt::format("{} axes; needed at least 3, the last of channels", *rank)
-                         : "an input of unknown rank, whose last axis is that of channels");
-  TransposeAttrs a;
-  a.axes = {0};
-  if (!last) a.axes.push_back(*rank - 1);
-  for (int64_t axis = last ? 2 : 1; axis < (last ? *rank : *rank - 1); ++axis) a.axes.push_back(axis);
-  if (last) a.axes.push_back(1);
-  return n.b("transpose", {x}, a);
-}
-
-/// make(x) gives the result of an operator whose input 0 is x, with channels where the standard has them.
-template <class Make>
-Result<ValueId> channels_second(NodeImport& n, bool last, ValueId x, Make make) {
-  if (!last) return make(x);
-  NNEX_ASSIGN(const ValueId second, with_channels(n, x, false));
-  NNEX_ASSIGN(const ValueId y, make(second));
-  return with_channels(n, y, true);
-}
 
 /// x, scale, zero; scale and zero of y: a standard operator of one input between.
 Result<Quirked> byte_map(NodeImport& n, std::string_view op) {

@@ -11,17 +11,26 @@ namespace {
 const NameIndex<const QuirkRow*>& all_quirks() {
   static const auto table = [] {
     NameIndex<const QuirkRow*> t;
+    const auto add = [&](std::span<const QuirkRow> theme) {
+      for (const QuirkRow& row : theme) t.add(row.op, &row);
+    };
     for (auto theme :
          {constant_quirks(), math_quirks(), numeric_quirks(), shape_quirks(), window_quirks(), region_quirks(),
-          recurrent_quirks(), scan_quirks(), ml_quirks(), attention_quirks(), feature_quirks(), microsoft_quirks(),
-          microsoft_attention_quirks(), microsoft_code_quirks(), microsoft_expert_quirks(), microsoft_move_quirks()})
-      for (const QuirkRow& row : theme) t.add(row.op, &row);
+          recurrent_quirks(), scan_quirks(), ml_quirks(), attention_quirks(), feature_quirks(), experiment_quirks()})
+      add(theme);
+    for (auto theme : all_microsoft_quirks()) add(theme);
     return t;
   }();
   return table;
 }
 
 }  // namespace
+
+std::vector<std::span<const QuirkRow>> all_microsoft_quirks() {
+  return {microsoft_quirks(),        microsoft_attention_quirks(), microsoft_code_quirks(),
+          microsoft_expert_quirks(), microsoft_fused_quirks(),     microsoft_image_quirks(),
+          microsoft_move_quirks(),   microsoft_number_quirks(),    microsoft_token_quirks()};
+}
 
 Quirk find_quirk(std::string_view domain, std::string_view op) {
   Quirk found = nullptr;

@@ -54,10 +54,17 @@ std::span<const QuirkRow> scan_quirks();
 std::span<const QuirkRow> ml_quirks();
 std::span<const QuirkRow> attention_quirks();
 std::span<const QuirkRow> feature_quirks();
+std::span<const QuirkRow> experiment_quirks();
 std::span<const QuirkRow> microsoft_quirks();
 std::span<const QuirkRow> microsoft_attention_quirks();
 std::span<const QuirkRow> microsoft_code_quirks();
 std::span<const QuirkRow> microsoft_expert_quirks();
+std::span<const QuirkRow> microsoft_fused_quirks();
+std::span<const QuirkRow> microsoft_image_quirks();
 std::span<const QuirkRow> microsoft_move_quirks();
+std::span<const QuirkRow> microsoft_number_quirks();
+std::span<const QuirkRow> microsoft_token_quirks();
+/// Those of the domain com.microsoft, theme by theme.
+std::vector<std::span<const QuirkRow>> all_microsoft_quirks();
 
 }  // namespace nnex::onnx_format
