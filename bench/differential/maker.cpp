@@ -147,8 +147,9 @@ Names Maker::node(std::string op, Names in, std::vector<Attribute> attributes, i
 
 std::vector<const Recipe*> all_recipes() {
   std::vector<const Recipe*> out;
-  for (auto list : {math_recipes(), shape_recipes(), select_recipes(), window_recipes(), image_recipes(),
-                    product_recipes(), block_recipes(), ml_recipes(), microsoft_recipes(), network_recipes()})
+  for (auto list :
+       {math_recipes(), shape_recipes(), select_recipes(), window_recipes(), image_recipes(), product_recipes(),
+        block_recipes(), ml_recipes(), microsoft_recipes(), contributed_recipes(), network_recipes()})
     for (const Recipe& recipe : list) out.push_back(&recipe);
   return out;
 }

@@ -90,6 +90,7 @@ std::span<const Recipe> product_recipes();
 std::span<const Recipe> block_recipes();
 std::span<const Recipe> ml_recipes();
 std::span<const Recipe> microsoft_recipes();
+std::span<const Recipe> contributed_recipes();
 std::span<const Recipe> network_recipes();
 std::vector<const Recipe*> all_recipes();
 

@@ -1,28 +1,11 @@
 // Operators of the domain com.microsoft, which the peer's own tools write.
 #include <algorithm>
 
-#include "recipes.h"
+#include "recipes_sized.h"
 #include "tensor/convert.h"
 
 namespace nnex::differential {
 namespace {
-
-/// A value whose extents the model says in numbers: models of these operators know their widths.
-std::string sized(Maker& m, Tensor value, double constant = 0.25) {
-  std::string name = m.add(std::move(value), constant);
-  Given& given = m.made.given.back();
-  given.dims.clear();
-  for (int64_t extent : given.value.shape()) given.dims.push_back(std::to_string(extent));
-  return name;
-}
-
-std::string reals(Maker& m, const Extents& shape, double constant = 0) {
-  return sized(m, m.reals(DType::f32, shape, Fill::normal), constant);
-}
-
-std::string bytes(Maker& m, DType type, const Extents& shape, double constant = 0) {
-  return sized(m, m.whole(type, shape, type == DType::i8 ? -127 : 0, type == DType::i8 ? 127 : 255), constant);
-}
 
 /// A power of two: products of scales are exact, and both sides round the same number.
 std::string scale(Maker& m) { return m.add(m.scalar(DType::f32, 1.0 / double(int64_t{1} << m.dice.in(3, 6))), 1); }
@@ -71,14 +54,23 @@ void embed_norm(Maker& m) {
 
 void fused_matmul(Maker& m) {
   const int64_t rows = m.dice.in(1, 5), depth = m.dice.in(1, 9), columns = m.dice.in(1, 6), batch = m.dice.in(1, 3);
-  const bool a = m.dice.chance(0.5), b = m.dice.chance(0.5), batched = m.dice.chance(0.5);
+  const bool a = m.dice.chance(0.5), b = m.dice.chance(0.5), batched = m.dice.chance(0.5), both = m.dice.chance(0.4);
   Extents left = a ? Extents{depth, rows} : Extents{rows, depth};
+  Extents right = b ? Extents{columns, depth} : Extents{depth, columns};
   if (batched) left.insert(left.begin(), batch);
+  if (batched && both) right.insert(right.begin(), batch);
+  const auto first_behind = [&](const char* name, Extents& shape) {
+    if (m.made.op != "FusedMatMul" || shape.size() < 3 || m.dice.chance(0.6)) return;
+    std::swap(shape[0], shape[1]);
+    m.attribute(name, int64_t(1));
+  };
+  first_behind("transBatchA", left);
+  first_behind("transBatchB", right);
   m.maybe(a ? 1 : 0, "transA", int64_t(1));
   m.maybe(b ? 1 : 0, "transB", int64_t(1));
   m.maybe(0.5, "alpha", 0.5F);
   const auto x = reals(m, left);
-  m.finish({x, reals(m, b ? Extents{columns, depth} : Extents{depth, columns}, 0.5)});
+  m.finish({x, reals(m, right, 0.5)});
 }
 
 void fused_gemm(Maker& m) {
