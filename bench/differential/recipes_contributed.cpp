@@ -53,6 +53,13 @@ void dynamic_slice(Maker& m) {
   m.finish({x, m.add(m.longs(starts)), m.add(m.longs(ends)), m.add(m.longs(axes))});
 }
 
+void mean_variance(Maker& m) {
+  m.maybe(0.5, "across_channels", m.dice.in(0, 1));
+  m.maybe(0.5, "normalize_variance", m.dice.in(0, 1));
+  const Extents shape = {m.dice.in(1, 3), m.dice.in(1, 3), m.dice.in(2, 4), m.dice.in(2, 4)};
+  m.finish({m.add(m.reals(DType::f32, shape, Fill::normal))});
+}
+
 // ---- Images
 
 void crop_and_resize(Maker& m) {
@@ -67,14 +74,16 @@ void crop_and_resize(Maker& m) {
 }
 
 void dynamic_pads(Maker& m) {
-  const int64_t channels = m.dice.in(1, 4), outputs = m.dice.in(1, 4), rows = m.dice.in(1, 3), columns = m.dice.in(1, 3);
+  const int64_t channels = m.dice.in(1, 4), outputs = m.dice.in(1, 4), rows = m.dice.in(1, 3),
+                columns = m.dice.in(1, 3);
   m.maybe(0.5, "strides", Extents{m.dice.in(1, 3), m.dice.in(1, 3)});
   m.maybe(0.3, "dilations", Extents{m.dice.in(1, 2), m.dice.in(1, 2)});
-  const auto given = [&](const Extents& shape, double constant) { return sized(m, m.reals(DType::f32, shape), constant); };
+  const auto given = [&](const Extents& shape, double constant) {
+    return sized(m, m.reals(DType::f32, shape), constant);
+  };
   const auto x = given({m.dice.in(1, 2), channels, m.dice.in(3, 6), m.dice.in(3, 6)}, 0);
   const auto filter = given({channels, outputs, rows, columns}, 1);
-  Names in = {x, filter,
-              sized(m, m.longs({m.dice.in(0, 1), m.dice.in(0, 1), m.dice.in(0, 1), m.dice.in(0, 1)}), 0.5)};
+  Names in = {x, filter, sized(m, m.longs({m.dice.in(0, 1), m.dice.in(0, 1), m.dice.in(0, 1), m.dice.in(0, 1)}), 0.5)};
   if (m.dice.chance(0.5)) in.push_back(given({outputs}, 1));
   m.finish(in);
 }
@@ -132,7 +141,8 @@ void linear_attention(Maker& m) {
   Names in = {small({batch, length, queries * depth}), small({batch, length, heads * depth}),
               small({batch, length, heads * value})};
   in.push_back(m.dice.chance(0.5) ? small({batch, heads, depth, value}) : m.absent());
-  in.push_back(rule.starts_with("gated") ? small({batch, length, m.dice.chance(0.5) ? heads : heads * depth}) : m.absent());
+  in.push_back(rule.starts_with("gated") ? small({batch, length, m.dice.chance(0.5) ? heads : heads * depth})
+                                         : m.absent());
   in.push_back(rule.ends_with("delta") ? small({batch, length, heads}) : m.absent());
   while (in.back().empty()) in.pop_back();
   m.finish(in, 2);
@@ -178,6 +188,7 @@ constexpr Recipe kRecipes[] = {
     {"Inverse", 1, inverse, kDomain},
     {"LinearAttention", 1, linear_attention, kDomain},
     {"MatMulInteger16", 1, short_product, kDomain},
+    {"MeanVarianceNormalization", 1, mean_variance, "", 8},
     {"MurmurHash3", 1, hash, kDomain},
     {"NGramRepeatBlock", 1, block_ngrams, kDomain},
     {"ParametricSoftplus", 1, scaled_map, "", kNewestExperiments},

@@ -17,7 +17,8 @@ namespace nnex::test {
 using Tensors = std::vector<Tensor>;
 
 /// A model of one node in ONNX's text: inputs and outputs as the syntax declares them, initializers between.
-inline std::string text(std::string_view inputs, std::string_view outputs, std::string_view held, std::string_view node) {
+inline std::string text(std::string_view inputs, std::string_view outputs, std::string_view held,
+                        std::string_view node) {
   return fmt::format("<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft\" : 1]>\ng ({}) => ({}){} {{ {} }}",
                      inputs, outputs, held.empty() ? "" : fmt::format(" <{}>", held), node);
 }

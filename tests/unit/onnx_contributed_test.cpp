@@ -80,14 +80,30 @@ TEST(OnnxExperiments, SlicesAndFillings) {
   const auto one = [&](std::string_view held, std::string_view node) {
     return answers("float[2,3] x", "float[A,B] y", held, node, {x}).at(0);
   };
-  expect_near(one("int64[1] from = {1}, int64[1] to = {-1}, int64[1] axes = {1}", "y = DynamicSlice(x, from, to, axes)"),
-              {2, 1}, {2, 5});
+  expect_near(
+      one("int64[1] from = {1}, int64[1] to = {-1}, int64[1] axes = {1}", "y = DynamicSlice(x, from, to, axes)"),
+      {2, 1}, {2, 5});
   expect_near(one("", "y = GivenTensorFill<values: floats = [1.0, 2.0], shape: ints = [2, 1]>()"), {2, 1}, {1, 2});
   expect_near(one("", "y = ConstantFill<value: float = 3.0>(x)"), {2, 3}, {3, 3, 3, 3, 3, 3});
   expect_near(one("int64[1] n = {2}", "y = ConstantFill<input_as_shape: int = 1, extra_shape: ints = [1]>(n)"), {2, 1},
               {0, 0});
   EXPECT_EQ(refusal("float[2,3] x", "", "y = ConstantFill<value: float = 3.0>()", {x}),
             "ConstantFill: neither an input nor the attribute 'shape' says a shape");
+}
+
+/// Operators of an opset that was to come.
+TEST(OnnxExperiments, BeforeTheirOpset) {
+  const auto one = [](std::string_view node) {
+    const std::string model = fmt::format(
+        "<ir_version: 3, opset_import: [\"\" : 8]>\ng (float[1,2,1,2] x) => (float[1,2,1,2] y) {{ {} }}", node);
+    return run(model, {f({1, 2, 1, 2}, {1, 3, 6, 10})}).at(0);
+  };
+  const Shape shape = {1, 2, 1, 2};
+  expect_near(one("y = ThresholdedRelu<alpha: float = 3.0>(x)"), shape, {0, 0, 6, 10});
+  expect_near(one("y = MeanVarianceNormalization(x)"), shape, {-1, 1, -1, 1});
+  expect_near(one("y = MeanVarianceNormalization<normalize_variance: int = 0>(x)"), shape, {-1, 1, -2, 2});
+  expect_near(one("y = MeanVarianceNormalization<across_channels: int = 1>(x)"), shape,  // of mean 5, variance 11.5
+              {-1.1795356, -0.5897678, 0.2948839, 1.4744196});
 }
 
 /// A check warns of them, and tells what they do not take.
@@ -118,9 +134,9 @@ TEST(OnnxContributed, FusedMaps) {
                                   "y, mask = com.microsoft.BiasDropout(x, b, s)", {x});
   expect_near(dropped.at(0), {1, 1, 2}, {11.5, 21});
   expect_near(dropped.at(1), {1, 1, 2}, {1, 1});
-  expect_near(of("float[1,1,2] b = {2, 1}",
-                 "y = com.microsoft.BiasSoftmax<axis: int = 2, is_inner_broadcast: int = 1>(x, b)"),
-              {1, 1, 2}, {0.5, 0.5});
+  expect_near(
+      of("float[1,1,2] b = {2, 1}", "y = com.microsoft.BiasSoftmax<axis: int = 2, is_inner_broadcast: int = 1>(x, b)"),
+      {1, 1, 2}, {0.5, 0.5});
   expect_near(answers("float[1,1,4] x", "float[1,1,2] y", "float[4] b = {0.5, -1, 0, 2}",
                       "y = com.microsoft.BiasSplitGelu(x, b)", {f({1, 1, 4}, {1, 2, 3, -1})})
                   .at(0),
@@ -144,6 +160,10 @@ TEST(OnnxContributed, FusedProducts) {
               {1, 2}, {-0.4323324, 2});
   EXPECT_EQ(refusal("float[1,2] x", held, of("activation: string = \"Cos\""), {x}),
             "FusedMatMulActivation with activation 'Cos'");
+  expect_near(answers("float[1,2] x", "float[2,1] y", held,
+                      "y = com.microsoft.SparseToDenseMatMul<alpha: float = 2.0, transB: int = 1>(w, x)", {x})
+                  .at(0),
+              {2, 1}, {-6, 0});
   // [2, 1, 2] as [1, 2, 2]: its first axis goes behind the batch.
   expect_near(answers("float[2,1,2] x", "float[1,2,2] y", held,
                       "y = com.microsoft.FusedMatMul<transBatchA: int = 1>(x, w)", {f({2, 1, 2}, {1, -2, 0, 2})})
@@ -164,7 +184,8 @@ TEST(OnnxContributed, RotaryOfAngles) {
 
 TEST(OnnxContributed, ConvolutionsWithChannelsLast) {
   const Tensor x = f({1, 1, 2, 2}, {1, 2, 3, 4});
-  const std::string_view filters = "float[1,1,2,2] last = {1, 10, 100, 1000}, float[1,2,1,2] first = {1, 100, 10, 1000}";
+  const std::string_view filters =
+      "float[1,1,2,2] last = {1, 10, 100, 1000}, float[1,2,1,2] first = {1, 100, 10, 1000}";
   const std::string held = fmt::format("{}, float[1] b = {{0.5}}, float[1,1,1,1] z = {{-5000}}", filters);
   const auto of = [&](std::string_view node) {
     return answers("float[1,1,2,2] x", "float[1,1,1,1] y", held, node, {x}).at(0);
@@ -271,14 +292,13 @@ TEST(OnnxContributed, BucketsOfDistances) {
   // The numbers of the second head are 10 more.
   expect_near(biases("float[8,2] t = {0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 14, 15, 16, 17}",
                      "max_distance: int = 16, is_bidirectional: int = 1", 2, 6),
-              {1, 2, 2, 6}, {0,  5,  6,  6,  6,  6,  1,  0,  5,  6,  6,  6,
-                             10, 15, 16, 16, 16, 16, 11, 10, 15, 16, 16, 16});
+              {1, 2, 2, 6}, {0, 5, 6, 6, 6, 6, 1, 0, 5, 6, 6, 6, 10, 15, 16, 16, 16, 16, 11, 10, 15, 16, 16, 16});
   expect_near(biases("float[4,1] t = {0, 1, 2, 3}", "max_distance: int = 8", 6, 2), {1, 1, 6, 2},
               {0, 0, 1, 0, 2, 1, 2, 2, 3, 2, 3, 3});
-  EXPECT_EQ(refusal("int64[1] q, int64[1] k", "float[8,1] t = {0, 1, 2, 3, 4, 5, 6, 7}",
-                    "y = com.microsoft.RelativePositionBias<max_distance: int = 4>(t, q, k)",
-                    {i64({1}, {1}), i64({1}, {1})}),
-            "RelativePositionBias: max_distance is 4 with 8 buckets");
+  EXPECT_EQ(
+      refusal("int64[1] q, int64[1] k", "float[8,1] t = {0, 1, 2, 3, 4, 5, 6, 7}",
+              "y = com.microsoft.RelativePositionBias<max_distance: int = 4>(t, q, k)", {i64({1}, {1}), i64({1}, {1})}),
+      "RelativePositionBias: max_distance is 4 with 8 buckets");
 }
 
 TEST(OnnxContributed, GatesOfPositions) {
@@ -294,8 +314,7 @@ TEST(OnnxContributed, GatesOfPositions) {
 TEST(OnnxContributed, BatchesWithoutPadding) {
   const Tensors packed = answers(
       "float[2,3,1] x, int32[2] n", "float[T,1] y, int32[2,3] at, int32[3] before, int32[1] max", "",
-      "y, at, before, max = com.microsoft.RemovePadding(x, n)",
-      {f({2, 3, 1}, {1, 2, 3, 4, 5, 6}), i32({2}, {1, 2})});
+      "y, at, before, max = com.microsoft.RemovePadding(x, n)", {f({2, 3, 1}, {1, 2, 3, 4, 5, 6}), i32({2}, {1, 2})});
   ASSERT_EQ(packed.size(), 4U);
   expect_near(packed[0], {3, 1}, {1, 4, 5});
   expect_near(packed[1], {2, 3}, {0, 3, 4, 1, 2, 5});
@@ -318,10 +337,11 @@ TEST(OnnxContributed, BatchesWithoutPadding) {
   expect_near(attention("PackedAttention<num_heads: int = 1>(x, w, b, at, before, more)"), {3, 1},
               {10, 28.8079708, 27.3105858});
   const Tensors heads = {f({3, 1}, {2, 3, 4}), f({3, 1}, {2, 3, 4}), f({3, 1}, {20, 30, 40})};
-  expect_near(answers("float[T,1] q, float[T,1] k, float[T,1] v", "float[T,1] y", held,
-                      "y = com.microsoft.PackedMultiHeadAttention<num_heads: int = 1>(q, k, v, less, at, before)", heads)
-                  .at(0),
-              {3, 1}, wanted);
+  expect_near(
+      answers("float[T,1] q, float[T,1] k, float[T,1] v", "float[T,1] y", held,
+              "y = com.microsoft.PackedMultiHeadAttention<num_heads: int = 1>(q, k, v, less, at, before)", heads)
+          .at(0),
+      {3, 1}, wanted);
   expect_near(answers("float[T,1,3,1] x", "float[T,1] y", held,
                       "y = com.microsoft.PackedMultiHeadAttention<num_heads: int = 1>(x, , , , at, before)",
                       {f({3, 1, 3, 1}, {1, 1, 10, 2, 2, 20, 3, 3, 30})})
@@ -343,11 +363,11 @@ TEST(OnnxContributed, StepsOfDecoders) {
   expect_near(shared[0], {1, 1, 1}, {y});
   expect_near(shared[1], {1, 1, 3, 1}, {1, 3, 9});
   expect_near(shared[2], {1, 1, 3, 1}, {10, 20, 90});
-  const Tensors joined =
-      answers("float[1,1,3] x, float[1,1,1,1] pk, float[1,1,1,1] pv",
-              "float[1,1,1] y, float[1,1,2,1] key, float[1,1,2,1] value", "float[3] b = {1, 2, 15}",
-              "y, key, value = com.microsoft.DecoderMaskedMultiHeadAttention<num_heads: int = 1>(x, , , , , pk, pv, , , , b)",
-              {f({1, 1, 3}, {1, 1, 5}), f({1, 1, 1, 1}, {1}), f({1, 1, 1, 1}, {10})});
+  const Tensors joined = answers(
+      "float[1,1,3] x, float[1,1,1,1] pk, float[1,1,1,1] pv",
+      "float[1,1,1] y, float[1,1,2,1] key, float[1,1,2,1] value", "float[3] b = {1, 2, 15}",
+      "y, key, value = com.microsoft.DecoderMaskedMultiHeadAttention<num_heads: int = 1>(x, , , , , pk, pv, , , , b)",
+      {f({1, 1, 3}, {1, 1, 5}), f({1, 1, 1, 1}, {1}), f({1, 1, 1, 1}, {10})});
   ASSERT_EQ(joined.size(), 3U);
   expect_near(joined[0], {1, 1, 1}, {y});
   expect_near(joined[1], {1, 1, 2, 1}, {1, 3});
@@ -359,36 +379,38 @@ TEST(OnnxContributed, StepsOfDecoders) {
 }
 
 TEST(OnnxContributed, States) {
-  const Tensors y = answers("float[1,1,2] q, float[1,1,2] k, float[1,1,1] v", "float[1,1,1] y, float[1,1,2,1] state",
-                            "float[1,1,2,1] past = {1, 0}",
-                            "y, state = com.microsoft.LinearAttention<update_rule: string = \"linear\", q_num_heads: int "
-                            "= 1, kv_num_heads: int = 1, scale: float = 1.0>(q, k, v, past)",
-                            {f({1, 1, 2}, {1, 2}), f({1, 1, 2}, {1, 0.5}), f({1, 1, 1}, {4})});
+  const Tensors y =
+      answers("float[1,1,2] q, float[1,1,2] k, float[1,1,1] v", "float[1,1,1] y, float[1,1,2,1] state",
+              "float[1,1,2,1] past = {1, 0}",
+              "y, state = com.microsoft.LinearAttention<update_rule: string = \"linear\", q_num_heads: int "
+              "= 1, kv_num_heads: int = 1, scale: float = 1.0>(q, k, v, past)",
+              {f({1, 1, 2}, {1, 2}), f({1, 1, 2}, {1, 0.5}), f({1, 1, 1}, {4})});
   expect_near(y.at(0), {1, 1, 1}, {1 * (1 + 4) + 2 * 2});
   expect_near(y.at(1), {1, 1, 2, 1}, {5, 2});
   const std::string_view held = "float[1,1,2] w = {2, 1}, float[1] b = {0.5}";
   const Tensor x = f({1, 1, 3}, {1, 2, 3});
-  const Tensors conv = answers("float[1,1,3] x", "float[1,1,3] y, float[1,1,1] state", held,
-                               "y, state = com.microsoft.CausalConvWithState<activation: string = \"swish\">(x, w, b)",
-                               {x});
+  const Tensors conv =
+      answers("float[1,1,3] x", "float[1,1,3] y, float[1,1,1] state", held,
+              "y, state = com.microsoft.CausalConvWithState<activation: string = \"swish\">(x, w, b)", {x});
   expect_near(conv.at(0), {1, 1, 3}, {1.2263617, 4.4505588, 7.4958542});
   expect_near(conv.at(1), {1, 1, 1}, {3});
-  EXPECT_EQ(refusal("float[1,1,3] x", held, "y, state = com.microsoft.CausalConvWithState<ndim: int = 2>(x, w, b)", {x}),
-            "CausalConvWithState with ndim 2; needed 1");
+  EXPECT_EQ(
+      refusal("float[1,1,3] x", held, "y, state = com.microsoft.CausalConvWithState<ndim: int = 2>(x, w, b)", {x}),
+      "CausalConvWithState with ndim 2; needed 1");
 }
 
 /// Blocks of one position: the second query sees itself alone in one layout, all before it in the other.
 TEST(OnnxContributed, BlocksOfKeys) {
   const auto attention = [](std::string_view columns, std::string* error = nullptr) {
-    return run(text("float[1,2,2] q, float[1,2,1] k, float[1,2,1] v, float[1,1,2,1] past",
-                    "float[1,2,2] y, float[1,1,2,1] key, float[1,1,2,1] value",
-                    fmt::format("int32[2,3] rows = {{0, 1, 2, 0, 1, 3}}, int32[2,3] columns = {{{}}}, int32 total = {{2}}, "
-                                "int32[1] n = {{2}}",
-                                columns),
-                    "y, key, value = com.microsoft.SparseAttention<num_heads: int = 2, kv_num_heads: int = 1, "
-                    "sparse_block_size: int = 1>(q, k, v, past, past, rows, columns, total, n)"),
-               {f({1, 2, 2}, {2, 2, 2, 2}), f({1, 2, 1}, {1, 3}), f({1, 2, 1}, {10, 20}), f({1, 1, 2, 1}, {0, 0})},
-               error);
+    return run(
+        text("float[1,2,2] q, float[1,2,1] k, float[1,2,1] v, float[1,1,2,1] past",
+             "float[1,2,2] y, float[1,1,2,1] key, float[1,1,2,1] value",
+             fmt::format("int32[2,3] rows = {{0, 1, 2, 0, 1, 3}}, int32[2,3] columns = {{{}}}, int32 total = {{2}}, "
+                         "int32[1] n = {{2}}",
+                         columns),
+             "y, key, value = com.microsoft.SparseAttention<num_heads: int = 2, kv_num_heads: int = 1, "
+             "sparse_block_size: int = 1>(q, k, v, past, past, rows, columns, total, n)"),
+        {f({1, 2, 2}, {2, 2, 2, 2}), f({1, 2, 1}, {1, 3}), f({1, 2, 1}, {10, 20}), f({1, 1, 2, 1}, {0, 0})}, error);
   };
   const Tensors y = attention("0, 1, -1, 0, 0, 1");
   ASSERT_EQ(y.size(), 3U);
@@ -405,9 +427,9 @@ TEST(OnnxContributed, Hashes) {
   const Tensor x = i32({3}, {0, 3, -5});
   expect_near(answers("int32[3] x", "uint32[3] y", "", "y = com.microsoft.MurmurHash3(x)", {x}).at(0), {3},
               {593689054, 847579505, 1637461840});
-  const Tensor y = answers("int32[3] x", "int32[3] y", "",
-                           "y = com.microsoft.MurmurHash3<positive: int = 0, seed: int = 7>(x)", {x})
-                       .at(0);
+  const Tensor y =
+      answers("int32[3] x", "int32[3] y", "", "y = com.microsoft.MurmurHash3<positive: int = 0, seed: int = 7>(x)", {x})
+          .at(0);
   EXPECT_EQ(y.dtype(), DType::i32);
   expect_near(y, {3}, {-1729787003, -823678547, -23208913});
 }
@@ -447,8 +469,9 @@ TEST(OnnxContributed, TransformsOfRealNumbers) {
 }
 
 TEST(OnnxContributed, InversesOfMatrices) {
-  expect_near(answers("float[2,2] x", "float[2,2] y", "", "y = com.microsoft.Inverse(x)", {f({2, 2}, {4, 7, 2, 6})}).at(0),
-              {2, 2}, {0.6, -0.7, -0.2, 0.4});
+  expect_near(
+      answers("float[2,2] x", "float[2,2] y", "", "y = com.microsoft.Inverse(x)", {f({2, 2}, {4, 7, 2, 6})}).at(0),
+      {2, 2}, {0.6, -0.7, -0.2, 0.4});
 }
 
 }  // namespace

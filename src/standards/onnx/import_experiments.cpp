@@ -3,6 +3,7 @@
 
 #include "ops/codecs.h"
 #include "ops/join.h"
+#include "ops/reduce.h"
 #include "ops/shape.h"
 #include "standards/onnx/import_microsoft.h"
 
@@ -65,8 +66,7 @@ Result<Quirked> image_scaler(NodeImport& n) {
   ValueId y = scaled(n, n.in[0], n.real("scale", 1));
   if (!bias.empty()) {
     const auto count = static_cast<int64_t>(bias.size());
-    const ValueId each =
-        n.b.constant(Tensor::of(Shape{1, count, 1, 1}, std::vector<float>(bias.begin(), bias.end())));
+    const ValueId each = n.b.constant(Tensor::of(Shape{1, count, 1, 1}, std::vector<float>(bias.begin(), bias.end())));
     y = n.b("add", {y, real_type(n, 0) == DType::f32 ? each : cast_to(n, each, real_type(n, 0))});
   }
   return finished(n, y);
@@ -129,6 +129,26 @@ Result<Quirked> constant_fill(NodeImport& n) {
   return Quirked::done;
 }
 
+/// Before opset 10 by the same words.
+Result<Quirked> thresholded_relu(NodeImport& n) {
+  if (n.version < 10) n.version = 10;
+  return Quirked::no;
+}
+
+/// Before opset 9 attributes said whether channels are taken together, and whether anything is divided.
+Result<Quirked> mean_variance(NodeImport& n) {
+  if (n.version >= 9) return Quirked::no;
+  NNEX_TRY(needs(n, {0}));
+  const bool together = n.integer("across_channels", 0) != 0, divided = n.integer("normalize_variance", 1) != 0;
+  const Ints axes = together ? Ints{0, 1, 2, 3} : Ints{0, 2, 3};
+  for (std::string_view early : {"across_channels", "normalize_variance"}) n.drop(early);
+  n.set("axes", axes);
+  n.version = 9;
+  if (divided) return Quirked::no;
+  n.bind(0, n.b("sub", {n.in[0], n.b("mean_reduce", {n.in[0], n.b.ints(axes)}, ReduceAttrs{})}));
+  return Quirked::done;
+}
+
 constexpr QuirkRow kExperimentRows[] = {
     {"Affine", affine, "", "1 T > T | alpha:f beta:f"},
     {"ConstantFill", constant_fill, "", "1 T? > T1 | dtype:i extra_shape:I input_as_shape:i shape:I value:f"},
@@ -136,9 +156,11 @@ constexpr QuirkRow kExperimentRows[] = {
     {"DynamicSlice", dynamic_slice, "", "1 T T1 T1 T1? > T", "Slice"},
     {"GivenTensorFill", given_tensor, "", "1 T? > T1 | extra_shape:I input_as_shape:i shape:I values:F"},
     {"ImageScaler", image_scaler, "", "1 T > T | bias:F scale:f"},
+    {"MeanVarianceNormalization", mean_variance},
     {"ParametricSoftplus", scaled_softplus, "", "1 T > T | alpha:f beta:f"},
     {"Scale", scale, "", "1 T > T | scale:f"},
     {"ScaledTanh", scaled_tanh, "", "1 T > T | alpha:f beta:f"},
+    {"ThresholdedRelu", thresholded_relu},
 };
 
 }  // namespace

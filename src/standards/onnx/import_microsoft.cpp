@@ -283,6 +283,8 @@ constexpr QuirkRow kMicrosoftRows[] = {
     {"SimplifiedLayerNormalization", simplified_layer_norm, kDomain, "1 T T > T T? | axis:i epsilon:f stash_type:i"},
     {"SkipLayerNormalization", skip_layer_norm, kDomain, "1 T T T T? T? > T T1? T1? T? | epsilon:f"},
     {"SkipSimplifiedLayerNormalization", skip_simplified_norm, kDomain, "1 T T T T? > T T1? T1? T? | epsilon:f"},
+    // A sparse initializer is the dense constant that it stands for.
+    {"SparseToDenseMatMul", fused_matmul, kDomain, "1 T T1 > T1 | alpha:f transA:i transB:i"},
     {"TransposeMatMul", fused_matmul, kDomain, "1 T T > T | alpha:f transA:i transB:i"},
     {"Trilu", standard_name, kDomain, "1 T T1? > T | upper:i"},
 };

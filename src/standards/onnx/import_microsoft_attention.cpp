@@ -336,11 +336,12 @@ Result<Quirked> group_query_attention(NodeImport& n) {
 Result<Tensor> blocks_seen(const NodeImport& n, size_t row_places, size_t columns) {
   const Tensor *const rows = n.constant(row_places), *const list = n.constant(columns);
   if (!rows || !list) return lacks(n, "blocks that are no initializer");
-  constexpr int64_t kMostBlocks = int64_t{1} << 12;
+  constexpr int64_t kMostBlocks = int64_t{1} << 12, kMostPairs = int64_t{1} << 28;
   const Shape &r = rows->shape(), &l = list->shape();
   if (r.rank() != 2 || l.rank() != 2 || r[0] != l[0] || r[0] < 1 || r[1] < 2 || r[1] > kMostBlocks)
     return n.error(fmt::format("found blocks {} and {}; needed rows and columns of each layout", r.text(), l.text()));
   const int64_t blocks = r[1] - 1;
+  if (r[0] > kMostPairs / (blocks * blocks)) return lacks(n, fmt::format("{} layouts of {} blocks", r[0], blocks));
   NNEX_ASSIGN(Tensor out, Tensor::make(DType::boolean, Shape{r[0], blocks, blocks}));
   auto* const seen = out.mutable_as<uint8_t>().data();
   std::fill(seen, seen + out.count(), uint8_t{0});

@@ -31,9 +31,7 @@ Result<Quirked> fused_conv_channels_last(NodeImport& n) {
   const std::string activation = n.word("activation", "");
   const Reals params = n.reals("activation_params");
   for (std::string_view own : {"activation", "activation_params"}) n.drop(own);
-  const auto make = [&](ValueId x) {
-    return n.importer.standard_result(n, "Conv", {x, n.in[1], n.in[2]});
-  };
+  const auto make = [&](ValueId x) { return n.importer.standard_result(n, "Conv", {x, n.in[1], n.in[2]}); };
   NNEX_ASSIGN(ValueId y, channels_second(n, true, n.in[0], make));
   NNEX_ASSIGN(y, activated(n, plus(n, y, 3), activation, params));
   n.bind(0, y);
@@ -88,9 +86,9 @@ Result<Quirked> skip_group_norm(NodeImport& n) {
 
 /// Where the elements of a part lie along one axis of an image.
 struct PartAxis {
-  ValueId inside;         ///< Of each whether it lies in the image: [parts, size].
+  ValueId inside;          ///< Of each whether it lies in the image: [parts, size].
   ValueId before, behind;  ///< The elements around it, as i64 numbers in the image.
-  ValueId share;          ///< Of the one behind.
+  ValueId share;           ///< Of the one behind.
 };
 
 class ImageParts {
@@ -216,16 +214,16 @@ constexpr QuirkRow kImageRows[] = {
     {"ConvTransposeWithDynamicPads", deconv_dynamic_pads, kDomain,
      "1 T T T1? T? > T | auto_pad:s dilations:I group:i kernel_shape:I output_padding:I strides:I", "ConvTranspose"},
     {"CropAndResize", crop_and_resize, kDomain, "1 T1 T1 T2 T2 > T1 | extrapolation_value:f mode:s"},
-    {"GroupNorm", group_norm_of_images, kDomain,
-     "1 T M M > T | activation:i channels_last:i epsilon:f groups:i", "GroupNormalization"},
+    {"GroupNorm", group_norm_of_images, kDomain, "1 T M M > T | activation:i channels_last:i epsilon:f groups:i",
+     "GroupNormalization"},
     {"NhwcConv", conv_channels_last, kDomain,
      "1 T T T? > T | auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I", "Conv"},
     {"NhwcFusedConv", fused_conv_channels_last, kDomain,
      "1 T T T? T? > T | activation:s activation_params:F auto_pad:s dilations:I group:i kernel_shape:I pads:I "
      "strides:I",
      "Conv"},
-    {"SkipGroupNorm", skip_group_norm, kDomain,
-     "1 T M M T T? > T T? | activation:i channels_last:i epsilon:f groups:i", "GroupNormalization"},
+    {"SkipGroupNorm", skip_group_norm, kDomain, "1 T M M T T? > T T? | activation:i channels_last:i epsilon:f groups:i",
+     "GroupNormalization"},
 };
 
 }  // namespace

@@ -25,8 +25,7 @@ ValueId with_padding(NodeImport& n, ValueId tokens, ValueId offset) {
   const ValueId all = reshaped(n, whole(n, offset), {-1});
   const ValueId first = n.b("slice", {all, n.b.ints({0}), extent(n, tokens, 0), n.b.ints({0})});
   const ValueId columns = extent(n, tokens, 1);
-  const ValueId zeros =
-      n.b("expand", {n.b.number(real_type(n, 0), 0), joined(n, extent(n, all, 0), columns, 0)});
+  const ValueId zeros = n.b("expand", {n.b.number(real_type(n, 0), 0), joined(n, extent(n, all, 0), columns, 0)});
   const ValueId rows = n.b("scatter_nd", {zeros, n.b("unsqueeze", {first, n.b.ints({1})}), tokens});
   return n.b("reshape", {rows, joined(n, n.b("shape", {offset}), columns, 0)});
 }
@@ -112,7 +111,8 @@ Result<Quirked> heads_of_packed(NodeImport& n) {
   constexpr TokenPlaces at = {kOffset, kCumulated, kScoreBias};
   if (n.has(kK) != n.has(kV)) return n.error("key and value come together");
   if (!n.has(kK)) {  // [tokens, heads, 3, depth]
-    if (n.rank(kQ) != 4 || n.has(kBias)) return lacks(n, "packed queries, keys and values of other than 4 axes, or a bias of them");
+    if (n.rank(kQ) != 4 || n.has(kBias))
+      return lacks(n, "packed queries, keys and values of other than 4 axes, or a bias of them");
     const auto picked_of = [&](int64_t which) {
       GatherAttrs a;
       a.axis = 2;
@@ -243,13 +243,15 @@ Result<Quirked> block_ngrams(NodeImport& n) {
   const auto from = [&](ValueId begin, ValueId end) { return n.b("slice", {ids, begin, end, n.b.ints({1})}); };
   const ValueId windows = n.b("sub", {length, n.b.ints({2 * size - 1})});  // n-grams without such places
   const ValueId none = n.b("max", {windows, n.b.ints({0})});
-  ValueId differs = n.b("expand", {n.b.constant(Tensor::of<bool>(Shape{}, {false})), joined(n, extent(n, ids, 0), none, 0)});
+  ValueId differs =
+      n.b("expand", {n.b.constant(Tensor::of<bool>(Shape{}, {false})), joined(n, extent(n, ids, 0), none, 0)});
   const auto token = [&](int64_t i) {  // of each n-gram
     const ValueId begin = n.b.ints({size + i});
     return from(begin, n.b("add", {begin, none}));
   };
   for (int64_t i = 0; i + 1 < size; ++i) {
-    const ValueId last = from(n.b("sub", {length, n.b.ints({size - 1 - i})}), n.b("sub", {length, n.b.ints({size - 2 - i})}));
+    const ValueId last =
+        from(n.b("sub", {length, n.b.ints({size - 1 - i})}), n.b("sub", {length, n.b.ints({size - 2 - i})}));
     differs = n.b("or", {differs, n.b("ne", {token(i), last})});
   }
   const DType type = real_type(n, 1);
@@ -268,13 +270,11 @@ constexpr QuirkRow kTokenRows[] = {
      "past_present_share_buffer:i scale:f"},
     {"GatedRelativePositionBias", gated_position_bias, kDomain, "1 T T T T T T M? > T | num_heads:i"},
     {"NGramRepeatBlock", block_ngrams, kDomain, "1 Tid T > T | ngram_size:i"},
-    {"PackedAttention", attention_of_packed, kDomain,
-     "1 T T T M M T? > T | num_heads:i qkv_hidden_sizes:I scale:f"},
+    {"PackedAttention", attention_of_packed, kDomain, "1 T T T M M T? > T | num_heads:i qkv_hidden_sizes:I scale:f"},
     // mask_filter_value: keys beyond a row's end are left out.
     {"PackedMultiHeadAttention", heads_of_packed, kDomain,
      "1 T T? T? T? M M T? > T | mask_filter_value:f num_heads:i scale:f"},
-    {"RelativePositionBias", relative_position_bias, kDomain,
-     "1 T U U > T | is_bidirectional:i max_distance:i"},
+    {"RelativePositionBias", relative_position_bias, kDomain, "1 T U U > T | is_bidirectional:i max_distance:i"},
     {"RemovePadding", remove_padding, kDomain, "1 T M > T M? M? M?", "Compress"},
     {"RestorePadding", restore_padding, kDomain, "1 T M > T"},
 };
