@@ -45,6 +45,9 @@ bool is_number(std::string_view s, int base) {
   return !s.empty() && std::all_of(s.begin(), s.end(), [=](char c) { return hex(c) >= 0 && hex(c) < base; });
 }
 
+/// Whether a request may begin so: with a method, or the end of an empty line before it.
+bool begins(char c) { return is_token({&c, 1}) || c == '\r' || c == '\n'; }
+
 /// A number of at most 18 digits, and nothing else.
 std::optional<uint64_t> whole(std::string_view s, int base) {
   uint64_t n = 0;
@@ -107,13 +110,27 @@ size_t RequestReader::feed(std::string_view bytes) {
     const std::string_view rest = bytes.substr(read);
     switch (part_) {
       case Part::head: {
+        const bool is_first = request_.method.empty();
+        if (head_.empty() && !begins(rest[0])) {
+          fail(400, "the request begins with no method of HTTP (a client of TLS? needed http)");
+          break;
+        }
         read += read_line(rest, limits_.head, 431, "the head of the request");
+        if (state_ == State::failed && fault_.status == 431 && !is_first) {  // whose page may read the answer
+          const HttpFault fault = fault_;
+          read_headers(std::string_view(head_).substr(0, head_.rfind("\r\n") + 2));
+          fault_ = fault;
+        }
         if (!line_ended_ || state_ == State::failed) break;
         if (empty_lines_ < kMaxEmptyLines && head_ == "\r\n") {  // before a request
           head_.clear();
           ++empty_lines_;
-        } else if (head_.size() == 2 || head_.ends_with("\r\n\r\n")) {
-          read_head();
+        } else if (head_.size() == 2) {
+          fail(400, "no request line");
+        } else if (is_first) {
+          read_request_line(std::string_view(head_).substr(0, head_.size() - 2));
+        } else if (head_.ends_with("\r\n\r\n")) {
+          if (read_headers(std::exchange(head_, {})) && read_framing() && state_ == State::head) state_ = State::body;
         }
         break;
       }
@@ -141,20 +158,15 @@ size_t RequestReader::feed(std::string_view bytes) {
   return read;
 }
 
-void RequestReader::read_head() {
-  const std::string head = std::exchange(head_, {});
-  std::string_view rest(head);
-  bool first = true;
-  while (rest.size() > 2) {
-    const size_t end = rest.find("\r\n");
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(end + 2);
-    if (!(first ? read_request_line(line) : read_header(line))) return;
-    first = false;
+/// The lines behind the first one.
+bool RequestReader::read_headers(std::string_view head) {
+  head.remove_prefix(head.find("\r\n") + 2);
+  while (head.size() > 2) {
+    const size_t end = head.find("\r\n");
+    if (!read_header(head.substr(0, end))) return false;
+    head.remove_prefix(end + 2);
   }
-  if (first) return void(fail(400, "no request line"));
-  if (!read_framing()) return;
-  if (state_ == State::head) state_ = State::body;
+  return true;
 }
 
 /// METHOD TARGET HTTP/1.x
@@ -368,6 +380,17 @@ std::string head_of(const Response& response, bool close, std::string_view date)
   return head + (close ? "Connection: close\r\n\r\n" : "\r\n");
 }
 
+namespace {
+
+/// Whether the next segment is the name of a model, or a version of it.
+bool is_chosen(const std::vector<std::string>& before) {
+  const size_t n = before.size();
+  return (n == 2 && before[1] == "models") || (n == 3 && before[1] == "repository" && before[2] == "models") ||
+         (n == 4 && before[1] == "models" && before[3] == "versions");
+}
+
+}  // namespace
+
 std::optional<std::vector<std::string>> segments_of(std::string_view path) {
   std::vector<std::string> out;
   if (path.empty() || path[0] != '/') return {};
@@ -375,6 +398,7 @@ std::optional<std::vector<std::string>> segments_of(std::string_view path) {
     const size_t end = std::min(path.find('/', at + 1), path.size());
     const std::string_view raw = path.substr(at + 1, end - at - 1);
     std::string segment;
+    if (raw.find('%') != std::string_view::npos && !is_chosen(out)) return {};
     for (size_t i = 0; i < raw.size(); ++i) {
       if (raw[i] != '%') {
         segment += raw[i];
@@ -385,7 +409,7 @@ std::optional<std::vector<std::string>> segments_of(std::string_view path) {
       segment += static_cast<char>(high * 16 + low);
       i += 2;
     }
-    if (end < path.size() || !segment.empty()) out.push_back(std::move(segment));
+    out.push_back(std::move(segment));
     at = end;
   }
   return out;

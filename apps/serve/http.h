@@ -82,7 +82,7 @@ class RequestReader {
   enum class Part : uint8_t { head, plain, chunk_size, chunk, chunk_end, trailers };
 
   size_t read_line(std::string_view bytes, size_t limit, int status, const char* what);
-  void read_head();
+  bool read_headers(std::string_view head);
   bool read_request_line(std::string_view line);
   bool read_header(std::string_view line);
   bool read_framing();
@@ -126,8 +126,9 @@ std::string date_of(std::time_t seconds);
 /// The status line and headers of a response, with the empty line; `close`: the connection ends with it.
 std::string head_of(const Response& response, bool close, std::string_view date);
 
-/// A path's segments without their percent signs: "/v2/models/a%20b" is v2, models, "a b". Nothing where an escape is
-/// none, or a segment would hold a zero byte. An empty last segment is left out.
+/// A path's segments, those that clients name without their percent signs: "/v2/models/a%20b" is v2, models, "a b". A
+/// word of the protocol has one spelling, or rules of proxies would see another path than we do: nothing where it is
+/// escaped. Nothing, too, where an escape is none, or a segment would hold a zero byte.
 std::optional<std::vector<std::string>> segments_of(std::string_view path);
 
 }  // namespace nnex::serve

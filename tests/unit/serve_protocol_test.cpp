@@ -115,7 +115,7 @@ TEST(ServeHttp, EveryHeaderConnectionCounts) {
 
 const struct {
   const char* name;
-  const char* text;
+  std::string_view text;
   int status;
 } kRefused[] = {
     {"no version", "GET /\r\n\r\n", 400},
@@ -133,6 +133,10 @@ const struct {
     {"chunks over the limit", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n", 413},
     {"a chunk of no size", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n;x\r\n", 400},
     {"a longer chunk than it said", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n", 400},
+    {"bytes of TLS", "\x16\x03\x01", 400},
+    {"zero bytes", std::string_view("\0\0", 2), 400},
+    {"a line of another protocol", "EHLO\r\n", 400},
+    {"a request of HTTP/0.9", "GET /\r\n", 400},
     {"another coding", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501},
 };
 
@@ -151,6 +155,18 @@ TEST(ServeHttp, WhatCouldBeReadTwoWaysIsRefused) {
   }
 }
 
+TEST(ServeHttp, OfAHeadThatIsTooLongIsKnownWhatCame) {
+  RequestLimits limits;
+  limits.head = 100;
+  RequestReader reader(limits);
+  feed(reader, "GET /v2 HTTP/1.1\r\nOrigin: http://a\r\nX: " + std::string(100, 'x') + "\r\n\r\n", 7);
+  ASSERT_EQ(reader.state(), RequestReader::State::failed);
+  EXPECT_EQ(reader.fault().status, 431);
+  EXPECT_EQ(reader.request().path, "/v2");
+  ASSERT_NE(reader.request().header("origin"), nullptr);
+  EXPECT_EQ(*reader.request().header("origin"), "http://a");
+}
+
 TEST(ServeHttp, AnswersSayWhenTheyWereMade) {
   EXPECT_EQ(date_of(784'111'777), "Sun, 06 Nov 1994 08:49:37 GMT");  // RFC 9110's example
   EXPECT_EQ(date_of(951'825'600), "Tue, 29 Feb 2000 12:00:00 GMT");
@@ -161,13 +177,15 @@ TEST(ServeHttp, AnswersSayWhenTheyWereMade) {
 
 TEST(ServeHttp, SegmentsOfPaths) {
   using Segments = std::vector<std::string>;
-  EXPECT_EQ(segments_of("/v2/models/a%20b%2Fc/"), (Segments{"v2", "models", "a b/c"}));
-  EXPECT_EQ(segments_of("/"), Segments{});
-  EXPECT_EQ(segments_of("/a//b"), (Segments{"a", "", "b"}));
-  EXPECT_FALSE(segments_of("/%4"));
-  EXPECT_FALSE(segments_of("/%zz"));
-  EXPECT_FALSE(segments_of("/%00"));
-  EXPECT_FALSE(segments_of("*"));
+  EXPECT_EQ(segments_of("/v2/models/a%20b%2Fc/versions/%31"), (Segments{"v2", "models", "a b/c", "versions", "1"}));
+  EXPECT_EQ(segments_of("/v2/repository/models/%6d/load"), (Segments{"v2", "repository", "models", "m", "load"}));
+  EXPECT_EQ(segments_of("/"), Segments{""});
+  EXPECT_EQ(segments_of("/a//b/"), (Segments{"a", "", "b", ""}));  // none of the protocol's
+  for (const char* path : {"/%4", "/%zz", "/v2/models/%00", "/v2/models/%4", "/v2/models/%zz", "*"})
+    EXPECT_FALSE(segments_of(path)) << path;
+  for (const char* path : {"/%6detrics", "/v2/%72epository/models/m/load", "/v2/repository/models/m/loa%64",
+                           "/v2/models/m/%69nfer", "/v2%2Fmodels/m"})
+    EXPECT_FALSE(segments_of(path)) << path;  // a word of the protocol has one spelling
 }
 
 PortInfo port(std::string name, DType type, std::vector<int64_t> extents) {
