@@ -29,6 +29,26 @@ def reload(s):
     return re.findall(r' reloaded (.*)', s.logged())[-1]
 
 
+def test_hosts():
+    """A name that a page chose is no own name of the server's (DNS rebinding)."""
+    body = json.dumps(json_request(0))
+    asked = lambda s, host, origin=None, method='POST', path=INFER: s.ask(
+        method, path, body if method == 'POST' else None, {'Host': host, **({'Origin': origin} if origin else {})})[0]
+    with Server(MODEL) as s:
+        for host, status in ('evil.example:8000', 403), ('127.0.0.1.evil.example', 403), ('localhost:8000', 200), ('127.0.0.1:8000', 200), ('[::1]:8000', 200), \
+                ('a.localhost', 200), ('10.0.0.7', 200), ('LOCALHOST', 200), ('127.1.evil', 403), ('[evil.example]:8000', 403):
+            equal(asked(s, host, 'http://' + host), status, host)
+            equal(asked(s, host), 200, 'no page')
+    with Server(MODEL, '--allow-host', 'Models.example', '--allow-host', 'other') as s:
+        for host, status in ('models.example:8000', 200), ('MODELS.example', 200), ('other', 200), ('127.0.0.1:%d' % s.port, 200), ('evil.example', 421), ('', 421):
+            for method, path in ('GET', '/metrics'), ('GET', '/v2/health/ready'), ('POST', INFER):
+                equal(asked(s, host, None, method, path), status, (host, path))
+        equal(asked(s, 'models.example:8000', 'http://models.example:8000'), 200, 'a page of its own')
+        equal(asked(s, 'models.example:8000', 'http://other:8000'), 403, 'a page of another')
+    out = subprocess.run([NNEX, 'serve', MODEL, '--allow-host', 'http://a'], capture_output=True, text=True, timeout=60)
+    check(out.returncode == 2 and "--allow-host: found 'http://a'; needed a name" in out.stderr, out.stderr)
+
+
 def test_paths():
     """A path of the protocol has one spelling: what a proxy's rule does not know, nobody answers."""
     with Server(MODEL) as s:
@@ -38,6 +58,19 @@ def test_paths():
             equal(status, 400 if '%' in path else 404, path)
         for path in '/v2/models/%6dodel/infer', '/v2/models/model/versions/%31/infer':  # names are what they are, however they are sent
             s.json('POST', path, json_request(0))
+
+
+def test_pages():
+    """Every answer to a page that may ask can be read by it, those to requests that nobody read whole, too."""
+    page = {'Origin': 'https://app.example'}
+    with Server(MODEL, '--allow-origin', page['Origin'], '--client-timeout', 1) as s:
+        post = b'POST %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\nOrigin: https://app.example\r\n' % INFER.encode()
+        for status, rest in (413, b'Content-Length: 99999999\r\n\r\n'), (417, b'Expect: foo\r\n\r\n'), (431, b'Cookie: ' + b'a' * 20000 + b'\r\n\r\n'), (411, b'\r\n'), \
+                (431, b'A: b\r\n' * 200 + b'\r\n'), (501, b'Transfer-Encoding: gzip\r\n\r\n'), (400, b'Content-Length: x\r\n\r\n'), (408, b'Content-Length: 9\r\n\r\n1'):
+            got = s.raw(post + rest, end=False)
+            check(got.startswith(b'HTTP/1.1 %d ' % status) and got.count(b'Access-Control-Allow-Origin: https://app.example\r\n') == 1, (status, got))
+        got = s.raw((post + b'Content-Length: 99999999\r\n\r\n').replace(b'app', b'other'))
+        check(got.startswith(b'HTTP/1.1 4') and b'Access-Control' not in got, got)
 
 
 def test_no_http():

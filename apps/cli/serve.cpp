@@ -92,6 +92,11 @@ void ServeOptions::add_to(Verb verb) {
               "Web pages that may ask, beside the server's own: scheme://host:port as browsers send it, or *")
       .type("ORIGIN")
       .one_each();
+  verb.option("--allow-host", server.hosts,
+              "Names by which requests may reach the server, beside addresses and localhost; others are answered 421; "
+              "without it all may")
+      .type("NAME")
+      .one_each();
   verb.option("--log", log, "Form of the log on standard error: text, json").one_of({"text", "json"});
   verb.flag("--log-requests", server.log_requests, "Log every request");
   verb.option("--otlp", server.otlp, "Send spans of requests to a collector of OpenTelemetry (OTLP over HTTP, JSON)")
@@ -147,6 +152,13 @@ int serve_models(const ServeOptions& o) {
                 fmt::format("--allow-origin: found '{}'; needed scheme://host or scheme://host:port without a "
                             "path, null, or *",
                             origin)));
+  for (std::string& host : s.hosts) {
+    if (host.empty() || host.find_first_of("/:, ") != std::string::npos)
+      return report(Error(Code::invalid_argument,
+                          fmt::format("--allow-host: found '{}'; needed a name without scheme, port and path", host)));
+    std::transform(host.begin(), host.end(), host.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  }
   s.threads = threads_of(s.threads, s.instances);
   s.max_batch = o.max_batch;
   s.batch_delay = std::chrono::microseconds(o.batch_delay);

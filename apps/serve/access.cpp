@@ -1,5 +1,6 @@
 #include "serve/access.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,15 +28,17 @@ std::string_view bearer_of(std::string_view authorization) {
   return at == std::string_view::npos ? std::string_view() : authorization.substr(at);
 }
 
-/// Whether "http://host:port" is of the host that the request names. A scheme's own port may be left out.
-bool same_host(const std::string& origin, const std::string* host) {
-  const size_t scheme = origin.find("://");
-  if (!host || scheme == std::string::npos) return false;
-  std::string page = in_lower_case(origin.substr(scheme + 3)), ours = in_lower_case(*host);
-  const std::string port = in_lower_case(origin.substr(0, scheme)) == "https" ? ":443" : ":80";
-  for (std::string* s : {&page, &ours})
-    if (s->ends_with(port)) s->resize(s->size() - port.size());
-  return page == ours;
+/// "host:port" without the port, "[::1]:8000" as "::1".
+std::string_view without_port(std::string_view host) {
+  if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
+  return host.substr(0, host.find(':'));
+}
+
+/// Whether it is an address, to which no name has led.
+bool is_address(std::string_view host) {
+  in6_addr address{};
+  const std::string text(host);
+  return ::inet_pton(AF_INET, text.c_str(), &address) == 1 || ::inet_pton(AF_INET6, text.c_str(), &address) == 1;
 }
 
 bool is_health(const std::vector<std::string>& path) {
@@ -95,6 +98,26 @@ bool Access::allows(const std::string& origin) const {
   return std::any_of(origins.begin(), origins.end(), [&](const std::string& o) { return o == "*" || o == origin; });
 }
 
+/// Whether a host (in small letters, perhaps with a port) is certainly this server: a name that a page chose may lead
+/// here, too, since whoever has the name says where it leads (DNS rebinding).
+bool Access::knows(std::string_view host) const {
+  const std::string_view name = without_port(host);
+  return is_address(name) || name == "localhost" || name.ends_with(".localhost") ||
+         std::find(hosts.begin(), hosts.end(), name) != hosts.end();
+}
+
+/// Whether "http://host:port" is of the host that the request names, and that is this server. A scheme's own port may
+/// be left out.
+bool Access::is_own(const std::string& origin, const std::string* host) const {
+  const size_t scheme = origin.find("://");
+  if (!host || scheme == std::string::npos) return false;
+  std::string page = in_lower_case(origin.substr(scheme + 3)), ours = in_lower_case(*host);
+  const std::string port = in_lower_case(origin.substr(0, scheme)) == "https" ? ":443" : ":80";
+  for (std::string* s : {&page, &ours})
+    if (s->ends_with(port)) s->resize(s->size() - port.size());
+  return page == ours && knows(ours);
+}
+
 void Access::allow_page(const Request& request, Response& response) const {
   const std::string* origin = request.header("origin");
   if (!origin || !allows(*origin)) return;
@@ -105,12 +128,16 @@ void Access::allow_page(const Request& request, Response& response) const {
 
 std::optional<Response> Access::answer(const Request& request) const {
   const std::string* origin = request.header("origin");
+  const std::string* host = request.header("host");
+  if (!hosts.empty() && host && !knows(in_lower_case(*host)))
+    return Response::error(421, fmt::format("no server of '{}': needed an address, localhost, or its name in "
+                                            "--allow-host",
+                                            *host));
   const bool asks_leave =
       request.method == "OPTIONS" && origin && request.header("access-control-request-method") != nullptr;
-  if ((request.method == "POST" || asks_leave) && origin && !allows(*origin) &&
-      !same_host(*origin, request.header("host")))
-    return Response::error(403, fmt::format("web pages of '{}' may not ask: needed a page of this server, or its "
-                                            "origin in --allow-origin",
+  if ((request.method == "POST" || asks_leave) && origin && !allows(*origin) && !is_own(*origin, host))
+    return Response::error(403, fmt::format("web pages of '{}' may not ask: needed a page of this server's address, or "
+                                            "its origin in --allow-origin, or its host in --allow-host",
                                             *origin));
   if (asks_leave || (request.method == "OPTIONS" && request.path == "*")) {
     Response r;

@@ -31,6 +31,7 @@ class Access {
   Keys control_keys;                 ///< Of those who load and unload; none: `keys` are.
   bool model_control = true;         ///< Whether anybody may load and unload.
   std::vector<std::string> origins;  ///< Of web pages that may ask beside the server's own; "*": of all.
+  std::vector<std::string> hosts;    ///< In small letters: names of which requests may be, beside addresses; none: all.
 
   /// Answers what no model is needed for: a request that is refused, and a browser's question whether a page may ask.
   /// Nothing: the request goes on. Its head is enough.
@@ -40,6 +41,8 @@ class Access {
 
  private:
   bool allows(const std::string& origin) const;
+  bool knows(std::string_view host) const;
+  bool is_own(const std::string& origin, const std::string* host) const;
 };
 
 }  // namespace nnex::serve

@@ -56,7 +56,6 @@ bool Server::Impl::moved(Connection& c, size_t bytes) {
       if (c.admitted) break;
       if (auto refusal = api.access().answer(c.reader.request())) {
         ++metrics.refused;
-        api.access().allow_page(c.reader.request(), *refusal);
         return fail(c, std::move(*refusal), refusal->status == 401 ? "no key" : "no leave"), false;
       }
       c.admitted = true;
@@ -152,6 +151,7 @@ void Server::Impl::fail(Connection& c, int status, std::string_view message) {
 
 void Server::Impl::fail(Connection& c, Response r, std::string_view because) {
   c.keep_alive = false;
+  api.access().allow_page(c.reader.request(), r);
   if (options.log_requests) {
     const Request& request = c.reader.request();
     const auto us = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - c.since).count();

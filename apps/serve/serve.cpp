@@ -79,6 +79,7 @@ Result<bool> serve_now(const Options& o, const Log& log) {
   Access& access = api.access();
   access.model_control = o.model_control;
   access.origins = o.origins;
+  access.hosts = o.hosts;
   const auto read_keys = [&]() -> Status {
     if (!o.key_file.empty()) NNEX_TRY(access.keys.read(o.key_file));
     if (!o.control_key_file.empty()) NNEX_TRY(access.control_keys.read(o.control_key_file));

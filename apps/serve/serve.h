@@ -28,6 +28,7 @@ struct Options {
   bool model_control = true;         ///< Whether requests load and unload models.
   std::string control_key_file;      ///< Keys of those; empty: as for other requests.
   std::vector<std::string> origins;  ///< Of web pages that may ask; "*": of all.
+  std::vector<std::string> hosts;    ///< Names of which requests may be, beside addresses; none: all.
 
   int instances = 1, threads = 0;  ///< Of each model; of each instance.
   int64_t max_batch = 8;
