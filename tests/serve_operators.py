@@ -82,5 +82,22 @@ def test_no_http():
             check(got.startswith(b'HTTP/1.1 400 ') and time.monotonic() - began < 10, (data, got))
 
 
+def test_booleans():
+    """A BOOL is 0 or 1, in bytes as in JSON."""
+    with tempfile.TemporaryDirectory() as folder:
+        repository(folder, b=onnx('Identity', [('x', 9, ['N'])], [('y', 9, ['N'])]))
+        with Server(folder) as s:
+            for raw, status in (b'\0\1\1', 200), (b'\1\2\0', 400), (b'\0\0\xff', 400):
+                body, headers = binary_request([('x', 'BOOL', [3], raw)], parameters={'binary_data_output': True})
+                for b, h in (body, headers), (raw, {'Inference-Header-Content-Length': '0'}):
+                    got, h, answer = s.ask('POST', '/v2/models/b/infer', b, h)
+                    check(got == status and (got == 200 and answer.endswith(raw) or b"input 'x': found %d in its bytes, which BOOL does not hold" % max(raw) in answer), (raw, answer))
+            why = s.json('POST', '/v2/models/b/infer', {'inputs': [{'name': 'x', 'datatype': 'BOOL', 'shape': [1], 'data': ['true']}]}, status=400)['error']
+            check('needed numbers, true or false' in why, why)
+            digits = '1' * 400
+            status, _, answer = s.ask('POST', '/v2/models/b/infer', '{"inputs": [{"name": "x", "datatype": "BOOL", "shape": [1], "data": [%s]}]}' % digits)
+            check(status == 400 and b'which no number of 64 bits holds' in answer and b'JSON' not in answer and len(answer) < 200, answer)
+
+
 if __name__ == '__main__':
     sys.exit(serve.main(globals()))

@@ -74,6 +74,7 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
       return n->wide ? number_unsigned(n->bits) : whole(static_cast<int64_t>(n->bits), false);
     if (inside(Place::data))
       return item(cut ? JsonData::Kind::fraction : JsonData::Kind::real, std::bit_cast<uint64_t>(x));
+    if (inside(Place::shape) && text.find_first_of(".eE") == std::string::npos) return refuse_extent(text);
     return parameter(x) || refuse(text);
   }
   bool string(std::string& s) override {
@@ -157,7 +158,12 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  bool parse_error(size_t at, const std::string&, const nlohmann::detail::exception& e) override {
+  bool parse_error(size_t at, const std::string& token, const nlohmann::detail::exception& e) override {
+    constexpr int kOverflow = 406;
+    constexpr size_t kShown = 40;
+    if (e.id == kOverflow)
+      return fail(fmt::format("{}found {}{}, which no number of 64 bits holds", inside(Place::data) ? "\"data\": " : "",
+                              token.substr(0, kShown), token.size() > kShown ? "..." : ""));
     std::string_view what = e.what();  // "[its name] parse error at line 1, column 2: what is wrong"
     for (const std::string_view end : {"] ", ": "})
       if (const size_t found = what.find(end); found != std::string_view::npos) what.remove_prefix(found + end.size());
@@ -246,14 +252,15 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
     if (inside(Place::data)) return item(wide ? JsonData::Kind::wide : JsonData::Kind::whole, static_cast<uint64_t>(n));
     if (inside(Place::shape)) {
       std::vector<int64_t>& shape = result.inputs.back().shape;
-      if (wide || n < 0)
-        return fail(fmt::format("\"shape\": found {}; needed extents from 0 to 2^63 - 1",
-                                wide ? fmt::to_string(static_cast<uint64_t>(n)) : fmt::to_string(n)));
+      if (wide || n < 0) return refuse_extent(wide ? fmt::to_string(static_cast<uint64_t>(n)) : fmt::to_string(n));
       if (shape.size() == kMaxAxes) return fail(fmt::format("\"shape\" has more than {} axes", kMaxAxes));
       return shape.push_back(n), true;
     }
     if (wide) return parameter(std::ldexp(static_cast<double>(static_cast<uint64_t>(n)), 0)) || refuse("a number");
     return parameter(n) || refuse("a number");
+  }
+  bool refuse_extent(std::string_view found) {
+    return fail(fmt::format("\"shape\": found {}; needed extents from 0 to 2^63 - 1", found));
   }
   /// Into a list of "data", or of its lists.
   bool deeper() {
@@ -374,7 +381,9 @@ Status fill_reals(Tensor& t, const JsonData& data, std::string_view whose) {
 }
 
 Status fill_integers(Tensor& t, const JsonData& data, std::string_view whose) {
-  if (!data.strings.empty()) return refused(fmt::format("{}: found text in \"data\"; needed numbers", whose));
+  if (!data.strings.empty())
+    return refused(fmt::format("{}: found text in \"data\"; needed numbers{}", whose,
+                               t.dtype() == DType::boolean ? ", true or false" : ""));
   for (size_t i = 0; i < data.numbers.size(); ++i) {
     const Item item = whole_item(data, i);
     if (item.kind != JsonData::Kind::real) set_int(t, static_cast<int64_t>(i), static_cast<int64_t>(item.bits));

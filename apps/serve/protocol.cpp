@@ -75,6 +75,10 @@ Result<Value> from_bytes(const PortInfo& port, const std::vector<int64_t>& exten
   if (!needed || static_cast<uint64_t>(*needed) != bytes.size())
     return refused(fmt::format("input '{}': found {} bytes; {} of shape {} has {}", port.name, bytes.size(),
                                datatype_of(port.dtype), shape.text(), needed ? fmt::to_string(*needed) : "too many"));
+  if (port.dtype == DType::boolean)
+    if (const size_t at = bytes.find_first_not_of(std::string_view("\0\1", 2)); at != std::string_view::npos)
+      return refused(fmt::format("input '{}': found {} in its bytes, which BOOL does not hold", port.name,
+                                 static_cast<unsigned char>(bytes[at])));
   return Value(Tensor::borrow(port.dtype, shape, bytes.data(), body));
 }
 
