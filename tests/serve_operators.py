@@ -29,6 +29,55 @@ def reload(s):
     return re.findall(r' reloaded (.*)', s.logged())[-1]
 
 
+def test_clash():
+    """Two models of one name: they alone are missing, at a load and at a reload; at the start it is a mistake."""
+    with tempfile.TemporaryDirectory() as folder:
+        repository(folder, a=scaled(2), d=scaled(3))
+        with Server(folder) as s:
+            answer = lambda name, status=200: s.json('POST', '/v2/models/%s/infer' % name, of_numbers([1, 0, 0, 0]), status=status)
+            repository(folder, a=scaled(20), d__1__m=scaled(30), e=scaled(5), f=scaled(6), f__m=scaled(6))
+            s.json('POST', '/v2/repository/models/a/load')
+            equal(answer('a')['outputs'][0]['data'][0], 20, 'a load of another one')
+            for name in 'df':
+                why = s.json('POST', '/v2/repository/models/%s/load' % name, status=400)['error']
+                check("two models have the name '%s'" % name in why, why)
+            equal(answer('d')['outputs'][0]['data'][0], 3, 'what was loaded goes on')
+            check("two models have the name 'f'" in answer('f', 503)['error'], 'a new one')
+            repository(folder, a=scaled(200))
+            check(reload(s).startswith('ok=false error="two models have the name \'d\''), s.logged()[-500:])
+            equal([answer(name)['outputs'][0]['data'][0] for name in 'ade'], [200, 3, 5], 'the others of a reload')
+            index = {m['name']: (m['state'], 'two models' in m['reason']) for m in s.json('POST', '/v2/repository/index')}
+            equal(index, {'a': ('READY', False), 'd': ('READY', True), 'e': ('READY', False), 'f': ('UNAVAILABLE', True)}, 'index')
+            equal([s.metric('nnex_reloads_total'), s.metric('nnex_reload_failures_total'), s.metric('nnex_last_reload_successful')], [1, 1, 0], 'metrics')
+            os.remove(os.path.join(folder, 'd.onnx'))
+            os.remove(os.path.join(folder, 'f.onnx'))
+            equal(reload(s), 'ok=true', 'once it is mended')
+            equal([answer(name)['outputs'][0]['data'][0] for name in 'adef'], [200, 30, 5, 6], 'all of them')
+            equal([s.metric('nnex_reloads_total'), s.metric('nnex_reload_failures_total'), s.metric('nnex_last_reload_successful')], [2, 1, 1], 'metrics')
+            s.json('POST', '/v2/repository/models/nothing/load', status=404)
+        repository(folder, d=scaled(3))
+        out = subprocess.run([NNEX, 'serve', '--port', '0', folder], capture_output=True, text=True, timeout=60)
+        check(out.returncode == 2 and "two models have the name 'd'" in out.stderr, (out.returncode, out.stderr))
+
+
+def test_reload_turns():
+    """What is asked for during a reload does not wait for the rest of it, nor is it undone by it."""
+    with tempfile.TemporaryDirectory() as folder:
+        repository(folder, **{'m%03d' % i: scaled(1) for i in range(300)}, z=scaled(2))
+        with Server(folder, '--threads', 1) as s:
+            repository(folder, z=scaled(3))
+            s.process.send_signal(signal.SIGHUP)
+            loads = lambda: s.logged().count(' loaded model=m')
+            check(eventually(lambda: loads() > 300), 'no reload')
+            s.json('POST', '/v2/repository/models/z/unload')
+            s.json('POST', '/v2/repository/models/m299/load')
+            seen = loads()
+            check(seen < 590, 'a load waited for %d of 300 models' % (seen - 300))
+            check(eventually(lambda: ' reloaded ok=true' in s.logged()), s.logged()[-500:])
+            s.json('POST', '/v2/models/z/infer', of_numbers([1, 0, 0, 0]), status=503)  # who unloaded it came later
+            equal(s.logged().count(' loaded model=m299 '), 2, 'and loaded it once')
+
+
 def test_hosts():
     """A name that a page chose is no own name of the server's (DNS rebinding)."""
     body = json.dumps(json_request(0))

@@ -350,10 +350,12 @@ Status Api::index(const Json& body, const Reply& reply) {
 
 Status Api::change(const std::string& name, bool load, const Json& body, const Reply& reply) {
   if (load) NNEX_TRY(check_load(body));
-  const auto done = [reply](const Status& status) {
+  const auto done = [this, name, reply](const Status& status) {
     Response r = json(Json::object());
-    if (!status.ok())
-      r = Response::error(status.error().code() == Code::invalid_argument ? 404 : 400, status.error().text());
+    if (!status.ok()) {
+      const bool unknown = status.error().code() == Code::invalid_argument && !repository_.knows(name, {});
+      r = Response::error(unknown ? 404 : 400, status.error().text());
+    }
     reply(std::move(r), {});
   };
   if (load)

@@ -64,14 +64,13 @@ int64_t version_number(const std::string& name) {
 
 bool higher(const Place& a, const Place& b) { return version_number(a.version) > version_number(b.version); }
 
-Status add(Found& found, std::vector<Place> places) {
-  if (places.empty()) return {};
-  const std::string name = places[0].name;
-  if (found.count(name))
-    return Error(Code::invalid_argument,
-                 fmt::format("two models have the name '{}': {} and {}", name, found[name][0].path, places[0].path));
-  found[name] = std::move(places);
-  return {};
+void add(Found& found, std::vector<Place> places) {
+  if (places.empty()) return;
+  const auto [at, fresh] = found.try_emplace(places[0].name, places);
+  if (fresh) return;
+  std::vector<Place>& both = at->second;
+  both.resize(1);  // which of them the name is for, nobody can tell
+  both[0].fault = fmt::format("two models have the name '{}': {} and {}", both[0].name, both[0].path, places[0].path);
 }
 
 /// What a path is when it is given a name: a model, or a folder of its versions.
@@ -144,7 +143,7 @@ Status add_folder(Found& found, const fs::path& folder, int max, std::vector<Pas
     if (std::string why = why_passed_over(entry, name, places); !why.empty())
       passed.push_back({name, entry.string(), std::move(why)});
     else
-      NNEX_TRY(add(found, std::move(places)));
+      add(found, std::move(places));
   }
   return {};
 }
@@ -168,7 +167,8 @@ Status add_path(Found& found, const std::string& given, int max, std::vector<Pas
   if (is_folder && !is_model_folder(path)) return add_folder(found, path, max, passed);
   std::string name = path.filename().string();
   if (const std::string stem = stem_of(name); !stem.empty()) name = stem;
-  return add(found, {{name, "1", given}});
+  add(found, {{name, "1", given}});
+  return {};
 }
 
 }  // namespace
@@ -183,7 +183,7 @@ Result<Found> find_models(const RepositoryOptions& options, std::vector<PassedOv
     NNEX_TRY(check_there(word.substr(eq + 1)));
     std::vector<Place> places = versions_in(word.substr(0, eq), word.substr(eq + 1), options.versions);
     if (places.empty()) places.push_back({word.substr(0, eq), "1", word.substr(eq + 1)});  // loading says what is wrong
-    NNEX_TRY(add(found, std::move(places)));
+    add(found, std::move(places));
   }
   if (found.empty())
     return Error(Code::invalid_argument,

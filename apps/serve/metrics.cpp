@@ -158,6 +158,11 @@ std::string Metrics::text() const {
          spans_sent.load());
   single(out, "nnex_spans_dropped_total", "counter", "Requests whose spans no collector took.", spans_dropped.load());
   single(out, "nnex_log_lines_lost_total", "counter", "Lines of the log that nobody read in time.", log_lost.load());
+  single(out, "nnex_reloads_total", "counter", "Reloads that SIGHUP asked for.", reloads.load());
+  single(out, "nnex_reload_failures_total", "counter", "Reloads of which something could not be done.",
+         failed_reloads.load());
+  single(out, "nnex_last_reload_successful", "gauge", "0 where the last reload was none of those that did it all.",
+         last_reload_failed.load() ? 0 : 1);
   single(out, "nnex_held_bytes", "gauge", "Memory of requests and responses.", held_bytes.load());
   single(out, "nnex_held_limit_bytes", "gauge", "Memory that requests and responses may take.", held_limit.load());
   single(out, "nnex_draining", "gauge", "1 while the server ends.", draining.load() ? 1 : 0);

@@ -69,8 +69,9 @@ class Metrics {
   std::atomic<uint64_t> spans_sent{0};                           ///< To a collector of traces.
   std::atomic<uint64_t> spans_dropped{0};                        ///< That no collector took.
   std::atomic<uint64_t> log_lost{0};                             ///< Lines of the log.
+  std::atomic<uint64_t> reloads{0}, failed_reloads{0};           ///< On SIGHUP; of them those that did not do it all.
   std::atomic<int64_t> held_bytes{0}, held_limit{0};
-  std::atomic<bool> draining{false};
+  std::atomic<bool> draining{false}, last_reload_failed{false};
 
   /// The exposition, version 0.0.4 of the text format.
   std::string text() const;

@@ -59,7 +59,7 @@ void Repository::unload(const std::string& name, Done done) {
 }
 
 void Repository::reload(Done done) {
-  loader_.post([this, done = std::move(done)] { done(reload_now()); });
+  loader_.post([this, done = std::move(done)] { begin_reload(done); });
 }
 
 void Repository::index(Listed done) {
@@ -106,6 +106,7 @@ Result<std::shared_ptr<Served>> Repository::make(const Place& place) const {
   const auto begin = Clock::now();
   auto metrics = metrics_.of(place.name, place.version);
   const auto loaded = [&]() -> Result<std::shared_ptr<Served>> {
+    if (!place.fault.empty()) return Error(Code::unreadable, place.fault);
     const ModelSource source(place.path);
     LoadOptions load = options_.load;
     if (several_) load.symbols.clear();
@@ -184,6 +185,8 @@ void Repository::retire(std::vector<std::shared_ptr<Served>> old) const {
 Status Repository::load_now(const std::string& name) {
   std::vector<PassedOver> passed;
   NNEX_ASSIGN(const Found found, find_models(options_, passed));
+  ++looks_;
+  if (found.count(name)) looked_at_[name] = looks_;
   return load_found(name, found, passed);
 }
 
@@ -259,6 +262,7 @@ Status Repository::unload_now(const std::string& name) {
     }
     at->second.loaded.clear();
   }
+  looked_at_[name] = ++looks_;
   retire(std::move(old));
   return {};
 }
@@ -273,6 +277,8 @@ Status Repository::open_now() {
   auto all = find_models(options_, passed);
   log_passed_over(passed);
   NNEX_ASSIGN(const auto found, std::move(all));
+  for (const auto& [name, places] : found)  // what is asked for at the start is a mistake in the question
+    if (!places[0].fault.empty()) return Error(Code::invalid_argument, places[0].fault);
   several_ = found.size() > 1;
   {
     const std::lock_guard lock(mutex_);
@@ -295,20 +301,32 @@ Status Repository::open_now() {
   return first;
 }
 
-/// The first error, once everything was tried.
-Status Repository::reload_now() {
+struct Repository::Reload {
+  Found found;
   std::vector<PassedOver> passed;
-  auto all = find_models(options_, passed);
-  log_passed_over(passed);
-  NNEX_ASSIGN(const auto found, std::move(all));
+  uint64_t look = 0;
+  std::vector<std::string> names;  // that are left, the next one at the end
+  Status first;                    // error, once everything was tried
+  Done done;
+};
+
+void Repository::begin_reload(Done done) {
+  const auto reload = std::make_shared<Reload>();
+  reload->done = std::move(done);
+  auto all = find_models(options_, reload->passed);
+  log_passed_over(reload->passed);
+  if (!all.ok()) return reload->done(std::move(all).error());
+  reload->found = std::move(all).value();
+  reload->look = ++looks_;
   std::set<std::string> gone, names;
-  for (const auto& [name, places] : found) names.insert(name);
+  for (const auto& model : reload->found) names.insert(model.first);
   {
     const std::lock_guard lock(mutex_);
     for (const auto& model : models_) {
       const std::string& name = model.first;
-      if (found.count(name)) continue;
-      const bool there = std::any_of(passed.begin(), passed.end(), [&](const auto& over) { return over.name == name; });
+      if (reload->found.count(name)) continue;
+      const bool there = std::any_of(reload->passed.begin(), reload->passed.end(),
+                                     [&](const auto& over) { return over.name == name; });
       (there ? names : gone).insert(name);  // what was a model answers on, and its load says what it is by now
     }
   }
@@ -316,14 +334,25 @@ Status Repository::reload_now() {
     (void)unload_now(name);
     const std::lock_guard lock(mutex_);
     models_.erase(name);
+    looked_at_.erase(name);
     metrics_.keep(name, {});
   }
-  Status first;
-  for (const std::string& name : names) {
-    Status status = load_found(name, found, passed);
-    if (first.ok() && !status.ok()) first = std::move(status);
+  reload->names.assign(names.rbegin(), names.rend());
+  go_on(reload);
+}
+
+/// Loads the next model, unless it was loaded or unloaded since the reload looked. Whatever was asked for meanwhile
+/// comes before the one after that.
+void Repository::go_on(const std::shared_ptr<Reload>& reload) {
+  if (reload->names.empty()) return reload->done(std::move(reload->first));
+  const std::string name = std::move(reload->names.back());
+  reload->names.pop_back();
+  if (uint64_t& look = looked_at_[name]; look <= reload->look) {
+    look = reload->look;
+    Status status = load_found(name, reload->found, reload->passed);
+    if (reload->first.ok() && !status.ok()) reload->first = std::move(status);
   }
-  return first;
+  loader_.post([this, reload] { go_on(reload); });
 }
 
 std::shared_ptr<Served> Repository::find(const std::string& name, const std::string& version) const {
@@ -386,7 +415,7 @@ std::vector<IndexEntry> Repository::index_now() const {
     const auto model = models_.find(name);
     for (const Place& place : places) {
       const auto same = [&](const Place& p) { return p.version == place.version; };
-      std::string reason = "not loaded";
+      std::string reason = place.fault.empty() ? "not loaded" : place.fault;
       if (model != models_.end()) {
         const State& state = model->second;
         if (std::any_of(state.places.begin(), state.places.end(), same)) continue;
@@ -395,6 +424,7 @@ std::vector<IndexEntry> Repository::index_now() const {
       out.push_back({name, place.version, "UNAVAILABLE", std::move(reason)});
     }
   }
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return out;
 }
 

@@ -33,6 +33,7 @@ struct RepositoryOptions {
 /// Where a version of a model lies.
 struct Place {
   std::string name, version, path;
+  std::string fault = {};  ///< Why it cannot be loaded, where that is known before it is read.
 };
 
 /// What lies in a folder of models and is none.
@@ -46,8 +47,8 @@ using Found = std::map<std::string, std::vector<Place>>;
 /// What the paths offer: every version of every model, by name, the highest version first.
 /// A path is one model (a file; a folder of NNEF or CVM), or a folder of models: NAME.onnx and other files,
 /// NAME/model.onnx, or NAME/VERSION/model.onnx with whole numbers for versions. What else such a folder holds, but for
-/// names that begin with a dot, is added to `passed`. Errors: unreadable (a folder that is away, too),
-/// invalid_argument (nothing there, a name twice).
+/// names that begin with a dot, is added to `passed`. Two models of one name have a fault. Errors: unreadable (a folder
+/// that is away, too), invalid_argument (nothing there).
 Result<Found> find_models(const RepositoryOptions& options, std::vector<PassedOver>& passed);
 
 /// A version that is loaded.
@@ -115,7 +116,7 @@ class Repository {
   /// Errors: invalid_argument (no such model).
   void unload(const std::string& name, Done done);
   /// load() of every model, and unload() of those that are there no more. Where a folder cannot be read nothing
-  /// changes.
+  /// changes. What load() and unload() are asked for meanwhile does not wait for all of it.
   void reload(Done done);
 
  private:
@@ -131,7 +132,10 @@ class Repository {
   Status load_found(const std::string& name, const Found& found, const std::vector<PassedOver>& passed);
   Status unload_now(const std::string& name);
   Status open_now();
-  Status reload_now();
+  /// A reload on its way.
+  struct Reload;
+  void begin_reload(Done done);
+  void go_on(const std::shared_ptr<Reload>& reload);
   void log_passed_over(const std::vector<PassedOver>& passed) const;
   std::vector<IndexEntry> index_now() const;
   void retire(std::vector<std::shared_ptr<Served>> old) const;
@@ -146,6 +150,8 @@ class Repository {
   bool looked_ = false;                         // open() has, at all folders
   std::vector<Listed> lookers_;                 // who waits for the next look
   std::atomic<bool> opened_{false};
+  uint64_t looks_ = 0;                         // the loader's, from here on: how often it looked at the folders
+  std::map<std::string, uint64_t> looked_at_;  // in which look each model was found that was loaded or unloaded last
   Worker loader_;  // one thing after the other, so that two loads never take memory together
   Worker looker_;  // at folders, which may be slow: on another machine, for example
 };

@@ -137,8 +137,12 @@ Result<bool> serve_now(const Options& o, const Log& log) {
   bool all = server->run([&] {
     std::string why;  // keys are not as their file has them
     if (const Status keys = read_keys(); !keys.ok()) why = keys.error().text();
-    repository.reload([&log, why](const Status& status) {
-      cli::Json facts = {{"ok", status.ok() && why.empty()}};
+    repository.reload([&, why](const Status& status) {
+      const bool ok = status.ok() && why.empty();
+      ++metrics.reloads;
+      if (!ok) ++metrics.failed_reloads;
+      metrics.last_reload_failed = !ok;
+      cli::Json facts = {{"ok", ok}};
       if (!status.ok()) facts["error"] = status.error().text();
       if (!why.empty()) facts["keys"] = why;
       log.line("reloaded", facts);
