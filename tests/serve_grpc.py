@@ -109,6 +109,9 @@ def test_protocol():
         counted = c.ModelStatistics(pb.ModelStatisticsRequest(name='model')).model_stats[0]
         equal((counted.name, counted.version, counted.inference_count, counted.execution_count, counted.inference_stats.success.count), ('model', '1', 4, 2, 2))
         check(counted.inference_stats.compute_infer.ns > 0 and abs(counted.last_inference / 1000 - time.time()) < 60, counted)
+        equal([(b.batch_size, b.compute_infer.count) for b in counted.batch_stats], [(2, 2)])
+        equal(c.ModelStatistics(pb.ModelStatisticsRequest()).model_stats[0], counted, 'of all models')
+        refused(grpc.StatusCode.NOT_FOUND, "no model 'stats'", c.ModelMetadata, pb.ModelMetadataRequest(name='stats'))
         refused(grpc.StatusCode.NOT_FOUND, "no model 'other'", c.ModelConfig, pb.ModelConfigRequest(name='other'))
         request = ask(1)
         request.outputs.add(name='probabilities')

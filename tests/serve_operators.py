@@ -148,5 +148,45 @@ def test_booleans():
             check(status == 400 and b'which no number of 64 bits holds' in answer and b'JSON' not in answer and len(answer) < 200, answer)
 
 
+def test_statistics():
+    """What Triton's clients read of a model's statistics, and of all models'."""
+    with tempfile.TemporaryDirectory() as folder:
+        repository(folder, g=onnx('Gather', [('t', 1, [4]), ('i', 7, ['N', 1])], [('y', 1, ['N', 1])]), other=scaled(2))
+        with Server(folder, '--max-batch', 8) as s:
+            rows = lambda *indices: {'inputs': [{'name': 't', 'datatype': 'FP32', 'shape': [4], 'data': [1, 2, 3, 4]},
+                                                {'name': 'i', 'datatype': 'INT64', 'shape': [len(indices), 1], 'data': indices}]}
+            for _ in range(5):
+                s.json('POST', '/v2/models/g/infer', rows(99, 1), status=400)
+            s.ask('POST', '/v2/models/g/infer', 'no request')
+            s.ask('POST', '/v2/models/g/infer', None, {'Content-Length': '999999999'})
+            for _ in range(3):
+                s.json('POST', '/v2/models/other/infer', of_numbers([1] * 8))
+            s.json('POST', '/v2/models/g/infer', rows(1, 2))
+            g, other = s.json('GET', '/v2/models/stats')['model_stats']
+            equal([g, other], [s.json('GET', '/v2/models/%s/stats' % name)['model_stats'][0] for name in ('g', 'other')], 'of all')
+            counts = lambda m: {k: v['count'] for k, v in m['inference_stats'].items() if v['count']}
+            equal((g['inference_count'], g['execution_count'], counts(g)),
+                  (1, 1, {'success': 1, 'fail': 7, 'queue': 1, 'compute_input': 1, 'compute_infer': 1, 'compute_output': 1}), 'g, whose rows nobody knows')
+            equal((other['inference_count'], other['execution_count'], counts(other)),
+                  (6, 3, {'success': 3, 'queue': 3, 'compute_input': 3, 'compute_infer': 3, 'compute_output': 3}), 'other')
+            check(g['inference_stats']['fail']['ns'] > 0, g)
+            batch, = other['batch_stats']
+            equal((batch['batch_size'], batch['compute_infer']['count']), (2, 3), 'runs by rows')
+            check(0 < batch['compute_infer']['ns'] <= other['inference_stats']['success']['ns'], other)
+            repository(folder, stats=scaled(2))
+            s.json('POST', '/v2/repository/models/stats/load')
+            equal(s.json('GET', '/v2/models/stats')['name'], 'stats', 'a model of that name')
+        # of requests that share a run each has all of its time
+        with Server(folder, '--max-batch', 8, '--batch-delay', 200000, '--instances', 1) as s:
+            threads = [threading.Thread(target=lambda: s.json('POST', '/v2/models/other/infer', of_numbers([1] * 4))) for _ in range(8)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            m = s.json('GET', '/v2/models/other/stats')['model_stats'][0]
+            equal((m['inference_count'], m['inference_stats']['compute_infer']['count']), (8, 8), m)
+            check(m['execution_count'] < 8 and sum(b['batch_size'] * b['compute_infer']['count'] for b in m['batch_stats']) == 8, m)
+
+
 if __name__ == '__main__':
     sys.exit(serve.main(globals()))

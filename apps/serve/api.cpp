@@ -214,7 +214,7 @@ Api::Reply Api::watched(Call& call, Reply reply) const {
   };
 }
 
-void Api::count_refused(const Request& request, int status) const {
+void Api::count_refused(const Request& request, int status, Clock::time_point arrived) const {
   const auto path = segments_of(request.path);
   if (!path || path->size() < 4 || (*path)[0] != "v2" || (*path)[1] != "models") return;
   const auto [version, rest] = version_in(*path);
@@ -222,11 +222,12 @@ void Api::count_refused(const Request& request, int status) const {
   if (path->size() != rest + 1 || path->back() != "infer" ||
       std::find(statuses.begin(), statuses.end(), status) == statuses.end())
     return;
-  if (const auto served = repository_.find(std::string(name_of(*path)), version)) served->metrics->count(status);
+  if (const auto served = repository_.find(std::string(name_of(*path)), version))
+    served->metrics->count(status, Clock::now() - arrived);
 }
 
 void Api::refuse(Call call, Response response, Reply given) const {
-  count_refused(call.request, response.status);
+  count_refused(call.request, response.status, call.arrived);
   const Reply reply = watched(call, std::move(given));
   reply(std::move(response), std::move(call.lease));
 }
@@ -246,11 +247,12 @@ std::shared_ptr<Pending> Api::answer(Call call, Reply given) {
   const bool is_v2 = path->size() >= 3 && (*path)[0] == "v2";
   if (is_v2 && (*path)[1] == "models" && path->size() > 3 && path->back() == "infer") return infer(call, *path, reply);
   if (is_v2 && (*path)[1] == "repository" && control(request, *path, reply)) return nullptr;
-  reply(route(request, *path), std::move(call.lease));
+  reply(route(call, *path), std::move(call.lease));
   return nullptr;
 }
 
-Response Api::route(const Request& request, const Path& path) {
+Response Api::route(const Call& call, const Path& path) {
+  const Request& request = call.request;
   if (path.size() == 1 && path[0] == "metrics") {
     if (!reads(request)) return not_allowed("GET");
     metrics_.held_bytes = budget_.used();
@@ -264,7 +266,7 @@ Response Api::route(const Request& request, const Path& path) {
   if (path.empty() || path[0] != "v2") return not_found(request);
   if (path.size() == 1) return reads(request) ? server_metadata() : not_allowed("GET");
   if (path[1] == "health" && path.size() == 3) return health(request, path);
-  if (path[1] == "models" && path.size() >= 3) return model(request, path);
+  if (path[1] == "models" && path.size() >= 3) return model(call, path);
   return not_found(request);
 }
 
@@ -285,13 +287,19 @@ Response Api::server_metadata() const {
        {"extensions", {"binary_tensor_data", "model_configuration", "model_repository", "parameters", "statistics"}}});
 }
 
-Response Api::model(const Request& request, const Path& path) const {
+Response Api::model(const Call& call, const Path& path) const {
+  const Request& request = call.request;
   const std::string name(name_of(path));
   const auto [version, rest] = version_in(path);
   const std::string_view asked = path.size() == rest + 1 ? std::string_view(path[rest]) : std::string_view();
   const bool asks_ready = asked == "ready";
   if (path.size() != rest && !asks_ready && asked != "config" && asked != "stats") return not_found(request);
   if (!reads(request)) return not_allowed("GET");
+  // Of all models: over HTTP without the name, as Triton has it, where no model is called so; over gRPC with an empty
+  // one.
+  const bool asks_all = call.grpc ? name.empty() && asked == "stats"
+                                  : path.size() == 3 && name == "stats" && !repository_.knows(name, {});
+  if (asks_all) return json(statistics_of(repository_.loaded()));
   const auto served = repository_.find(name, version);
   if (!served && !repository_.knows(name, version))
     return Response::error(404, fmt::format("no model '{}'{}", name, version.empty() ? "" : " of version " + version));
@@ -371,7 +379,7 @@ void Api::refuse(const std::shared_ptr<Inference>& inference, int status, std::s
 
 void Api::refuse(const std::shared_ptr<Inference>& inference, Response response) {
   inference->pending->forget();
-  if (inference->served) inference->served->metrics->count(response.status);
+  if (inference->served) inference->served->metrics->count(response.status, Clock::now() - inference->call.arrived);
   inference->call.lease.force(0);
   inference->reply(std::move(response), std::move(inference->call.lease));
 }
@@ -521,8 +529,14 @@ void Api::finish(const std::shared_ptr<Inference>& in, Outcome outcome) const {
   auto response = answer_of(*in, *outcome.results);
   if (!response.ok()) return fail(in, response.error(), response.error().message());
   if (!make_room(in, static_cast<int64_t>(response->body.capacity()))) return;
-  served->metrics->count(gone ? 499 : 200);
-  served->metrics->latency.observe(std::chrono::duration<double>(Clock::now() - in->call.arrived).count());
+  const auto time = Clock::now() - in->call.arrived;
+  served->metrics->count(gone ? 499 : 200, time);
+  if (!gone) {
+    served->metrics->latency.observe(std::chrono::duration<double>(time).count());
+    served->metrics->rows.fetch_add(static_cast<uint64_t>(outcome.rows), std::memory_order_relaxed);
+    served->metrics->waited.add(outcome.queued);
+    served->metrics->computed.add(outcome.running);
+  }
   in->reply(std::move(response).value(), std::move(in->call.lease));
 }
 

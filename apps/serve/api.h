@@ -73,7 +73,7 @@ class Api {
   void trace_to(Spans& spans) { spans_ = &spans; }
 
   /// Counts a request that was refused before it was read whole, if it is one for inference by a model that is loaded.
-  void count_refused(const Request& request, int status) const;
+  void count_refused(const Request& request, int status, Clock::time_point arrived) const;
 
   /// Called exactly once for each request, by any thread; it takes over what the request holds of the budget.
   using Reply = std::function<void(Response, Lease)>;
@@ -86,10 +86,10 @@ class Api {
  private:
   struct Inference;
 
-  Response route(const Request& request, const std::vector<std::string>& path);
+  Response route(const Call& call, const std::vector<std::string>& path);
   Response health(const Request& request, const std::vector<std::string>& path) const;
   Response server_metadata() const;
-  Response model(const Request& request, const std::vector<std::string>& path) const;
+  Response model(const Call& call, const std::vector<std::string>& path) const;
   bool control(const Request& request, const std::vector<std::string>& path, const Reply& reply);
   Status index(const cli::Json& body, const Reply& reply);
   Status change(const std::string& name, bool load, const cli::Json& body, const Reply& reply);

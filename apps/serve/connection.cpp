@@ -145,7 +145,7 @@ void Server::Impl::take_answers() {
 void Server::Impl::fail(Connection& c, int status, std::string_view message) {
   Response r = Response::error(status, message);  // which says why in the log, too
   if (status == 429) r.headers.push_back({"Retry-After", "1"});
-  api.count_refused(c.reader.request(), status);
+  api.count_refused(c.reader.request(), status, c.since);
   fail(c, std::move(r), message);
 }
 

@@ -113,7 +113,30 @@ ModelMetrics::ModelMetrics(const std::string& model, const std::string& version)
       running(kSeconds),
       batch_rows(kRows) {}
 
-void ModelMetrics::count(int status) {
+void Tally::add(std::chrono::steady_clock::duration time) {
+  count.fetch_add(1, std::memory_order_relaxed);
+  const auto its = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+  ns.fetch_add(static_cast<uint64_t>(std::max<int64_t>(0, its)), std::memory_order_relaxed);
+}
+
+void ModelMetrics::ran(int64_t rows_of_run, std::chrono::steady_clock::duration time) {
+  constexpr size_t kDifferent = 256;
+  runs.add(time);
+  const std::lock_guard lock(mutex_);
+  const auto at = by_rows_.find(rows_of_run);
+  if (at == by_rows_.end() && by_rows_.size() == kDifferent) return;
+  auto& [count, ns] = at == by_rows_.end() ? by_rows_[rows_of_run] : at->second;
+  ++count;
+  ns += static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
+}
+
+std::map<int64_t, std::pair<uint64_t, uint64_t>> ModelMetrics::runs_by_rows() const {
+  const std::lock_guard lock(mutex_);
+  return by_rows_;
+}
+
+void ModelMetrics::count(int status, std::chrono::steady_clock::duration time) {
+  if (status != 200) failed.add(time);
   auto at = std::find(kStatuses.begin(), kStatuses.end(), status);
   if (at == kStatuses.end()) at = std::find(kStatuses.begin(), kStatuses.end(), 500);
   answered[static_cast<size_t>(at - kStatuses.begin())].fetch_add(1, std::memory_order_relaxed);

@@ -32,6 +32,12 @@ class Histogram {
   std::atomic<double> sum_{0};
 };
 
+/// How often something was done, and how long it took altogether.
+struct Tally {
+  std::atomic<uint64_t> count{0}, ns{0};
+  void add(std::chrono::steady_clock::duration time);
+};
+
 /// What is counted of one version of a model. It outlives a reload.
 struct ModelMetrics {
   const std::string labels;  ///< model="m",version="1"
@@ -40,14 +46,27 @@ struct ModelMetrics {
   /// Statuses of answered requests; those that are no such number are counted as 500.
   static constexpr std::array kStatuses = {200, 400, 408, 411, 413, 415, 429, 499, 500, 501, 503, 504};
   std::array<std::atomic<uint64_t>, kStatuses.size()> answered{};
-  void count(int status);
+  /// `time`: from its arrival.
+  void count(int status, std::chrono::steady_clock::duration time);
 
   Histogram latency, queued, running;  ///< Seconds: from arrival to answer, waiting, in the engine.
   Histogram batch_rows;                ///< Rows of one run.
+  Tally failed;                        ///< Requests that were answered otherwise than 200.
+  Tally waited, computed;              ///< Of those that were: in the queue; in the runs that they shared with others.
+  std::atomic<uint64_t> rows{0};       ///< Of theirs.
+  /// A run that succeeded.
+  void ran(int64_t batch_rows, std::chrono::steady_clock::duration time);
+  /// Runs that succeeded, and by rows; of more different numbers than there is room for, those that came first.
+  Tally runs;
+  std::map<int64_t, std::pair<uint64_t, uint64_t>> runs_by_rows() const;  ///< Rows to count and nanoseconds.
   std::atomic<int64_t> waiting{0}, in_flight{0};
   std::atomic<int64_t> last_ms{0};  ///< When the last one was answered: milliseconds since 1970.
   std::atomic<uint64_t> loads{0}, failed_loads{0};
   std::atomic<bool> ready{false};
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<int64_t, std::pair<uint64_t, uint64_t>> by_rows_;
 };
 
 /// All counters of a server. Those of models are of what its repositories hold.

@@ -1,7 +1,6 @@
 #include "serve/model_facts.h"
 
 #include <cmath>
-#include <numeric>
 
 namespace nnex::serve {
 namespace {
@@ -25,29 +24,32 @@ Json ports_of(const std::vector<PortInfo>& ports, bool batched) {
   return out;
 }
 
-Json duration(uint64_t count, double seconds) {
-  return {{"count", count}, {"ns", static_cast<uint64_t>(std::llround(seconds * 1e9))}};
-}
+Json duration(uint64_t count, uint64_t ns) { return {{"count", count}, {"ns", ns}}; }
+Json duration(const Tally& tally) { return duration(tally.count, tally.ns); }
 
 Json statistics_of(const Served& served) {
   const ModelMetrics& m = *served.metrics;
-  const uint64_t all = std::accumulate(m.answered.begin(), m.answered.end(), uint64_t{0});
-  const uint64_t good = m.latency.count(), runs = m.running.count();
+  Json batches = Json::array();
+  for (const auto& [rows, times] : m.runs_by_rows())
+    batches.push_back({{"batch_size", rows},
+                       {"compute_input", duration(times.first, 0)},
+                       {"compute_infer", duration(times.first, times.second)},
+                       {"compute_output", duration(times.first, 0)}});
   return {{"name", served.place.name},
           {"version", served.place.version},
           {"last_inference", m.last_ms.load()},
-          {"inference_count", static_cast<uint64_t>(m.batch_rows.sum())},
-          {"execution_count", runs},
+          {"inference_count", m.rows.load()},
+          {"execution_count", m.runs.count.load()},
           {"inference_stats",
-           {{"success", duration(good, m.latency.sum())},
-            {"fail", duration(all - std::min(all, good), 0)},
-            {"queue", duration(m.queued.count(), m.queued.sum())},
-            {"compute_input", duration(0, 0)},
-            {"compute_infer", duration(runs, m.running.sum())},
-            {"compute_output", duration(0, 0)},
+           {{"success", duration(m.latency.count(), static_cast<uint64_t>(std::llround(m.latency.sum() * 1e9)))},
+            {"fail", duration(m.failed)},
+            {"queue", duration(m.waited)},
+            {"compute_input", duration(m.computed.count, 0)},
+            {"compute_infer", duration(m.computed)},
+            {"compute_output", duration(m.computed.count, 0)},
             {"cache_hit", duration(0, 0)},
             {"cache_miss", duration(0, 0)}}},
-          {"batch_stats", Json::array()}};
+          {"batch_stats", std::move(batches)}};
 }
 
 }  // namespace

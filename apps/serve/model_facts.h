@@ -14,7 +14,8 @@ namespace nnex::serve {
 /// where they do, extents are those of one row.
 cli::Json config_of(const Served& served);
 
-/// As Triton's ModelStatistics in JSON, of these versions of a model; what nnex does not count is 0.
+/// As Triton's ModelStatistics in JSON, of these versions of models: rows, waiting and computing are of requests that
+/// were answered 200, each with the whole time of the run that it shared; what nnex does not count is 0.
 cli::Json statistics_of(std::span<const std::shared_ptr<Served>> versions);
 
 }  // namespace nnex::serve

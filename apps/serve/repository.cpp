@@ -387,6 +387,17 @@ Repository::Missing Repository::missing(const std::string& name, const std::stri
   return {reason->second == kNotYet, reason->second};
 }
 
+std::vector<std::shared_ptr<Served>> Repository::loaded() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Served>> out;
+  for (const auto& model : models_) {
+    const State& state = model.second;
+    for (auto place = state.places.rbegin(); place != state.places.rend(); ++place)
+      if (const auto at = state.loaded.find(place->version); at != state.loaded.end()) out.push_back(at->second);
+  }
+  return out;
+}
+
 std::vector<std::string> Repository::versions(const std::string& name) const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> out;

@@ -97,6 +97,8 @@ class Repository {
   };
   /// Why a version that it knows, or the highest for an empty one, does not answer.
   Missing missing(const std::string& name, const std::string& version) const;
+  /// All that is loaded, by name and version, each model's in ascending order.
+  std::vector<std::shared_ptr<Served>> loaded() const;
   /// Versions that are loaded, in ascending order.
   std::vector<std::string> versions(const std::string& name) const;
   using Listed = std::function<void(const std::vector<IndexEntry>&)>;

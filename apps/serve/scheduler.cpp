@@ -274,7 +274,7 @@ void Scheduler::finish(const std::shared_ptr<Work>& work, Clock::time_point star
   metrics_->queued.observe(seconds(queued));
   --metrics_->in_flight;
   const auto done = std::exchange(work->done, {});
-  done({std::move(results), queued, now - started, batch_rows});
+  done({std::move(results), queued, now - started, batch_rows, std::max<int64_t>(1, work->rows_)});
 }
 
 void Scheduler::run(Instance& instance, const Works& batch) {
@@ -292,7 +292,7 @@ void Scheduler::run(Instance& instance, const Works& batch) {
 }
 
 /// A run without rows counts as one of one row, as a request whose rows nobody knows does.
-void Scheduler::note(Clock::duration time, int64_t rows) {
+void Scheduler::note(Clock::duration time, int64_t rows, bool ok) {
   rows = std::max<int64_t>(1, rows);
   metrics_->running.observe(seconds(time));
   metrics_->batch_rows.observe(static_cast<double>(rows));
@@ -312,7 +312,7 @@ Result<std::vector<Value>> Scheduler::run_one(Instance& instance, const Work& wo
   } else {
     instance.brief = !results.ok() || time > options_.brief ? 0 : std::min(instance.brief + 1, kBriefRuns);
   }
-  note(time, work.rows_);
+  note(time, work.rows_, results.ok());
   return results;
 }
 
@@ -350,7 +350,7 @@ void Scheduler::run_together(Instance& instance, const Works& batch) {
     return;
   }
   instance.brief = 0;
-  note(Clock::now() - started, total);
+  note(Clock::now() - started, total, true);
   for (size_t i = 0; i < batch.size(); ++i) finish(batch[i], started, std::move(shares[i]), total);
 }
 

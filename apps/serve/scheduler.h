@@ -33,7 +33,7 @@ struct SchedulerOptions {
 struct Outcome {
   Result<std::vector<Value>> results;
   Clock::duration queued{}, running{};
-  int64_t batch_rows = 0;
+  int64_t batch_rows = 0, rows = 0;  ///< Of the run; of the request.
 };
 
 /// One request. `done` is called exactly once, by a thread of the scheduler or by cancel().
@@ -93,7 +93,7 @@ class Scheduler {
   void gather(std::unique_lock<std::mutex>& lock, Works& batch);
   void learn_late(Clock::duration late);
   int64_t add_matching(Works& batch, int64_t rows, int64_t limit);
-  void note(Clock::duration time, int64_t rows);
+  void note(Clock::duration time, int64_t rows, bool ok);
   void run(Instance& instance, const Works& batch);
   void run_together(Instance& instance, const Works& batch);
   void run_alone(Instance& instance, const std::shared_ptr<Work>& work);
