@@ -188,5 +188,58 @@ def test_statistics():
             check(m['execution_count'] < 8 and sum(b['batch_size'] * b['compute_infer']['count'] for b in m['batch_stats']) == 8, m)
 
 
+def test_full_disk():
+    """Lines of the log for which there is no room are counted, and told once there is."""
+    lost = lambda s: s.metric('nnex_log_lines_lost_total')
+
+    class Logging(Server):
+        def __init__(self, log, *arguments):
+            self.log = tempfile.TemporaryFile('w+')
+            self.process = subprocess.Popen([NNEX, 'serve', '--port', '0', *arguments], stdout=subprocess.PIPE, stderr=log, text=True)
+            self.wait_until_serving()
+    with open('/dev/full', 'w') as full, Logging(full, MODEL, '--log-requests') as s:
+        before = lost(s)
+        for _ in range(5):
+            s.ask('GET', '/v2')
+        check(lost(s) >= before + 5 > 5, 'lost: %g, %g' % (before, lost(s)))
+
+    def limited():
+        serve.resource.setrlimit(serve.resource.RLIMIT_FSIZE, (5000, 1 << 30))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with tempfile.TemporaryFile('w+') as log:
+        process = subprocess.Popen([NNEX, 'serve', '--port', '0', MODEL, '--log', 'json', '--log-requests'], stdout=subprocess.PIPE, stderr=log, text=True, preexec_fn=limited)
+        s = Server.__new__(Server)
+        s.log, s.process = log, process
+        s.wait_until_serving()
+        with s:
+            for _ in range(60):
+                s.ask('GET', '/v2')
+            missing = lost(s)
+            check(missing > 10, 'lost: %g' % missing)
+            subprocess.run(['prlimit', '--pid', str(process.pid), '--fsize=1000000000'], check=True)
+            s.ask('GET', '/v2/models/model')
+            events = []
+            for line in s.logged().splitlines():
+                try:
+                    events.append(json.loads(line))
+                except ValueError:
+                    events.append(None)  # the line that was cut
+            told = [e['lines'] for e in events if e and e['event'] == 'log lines lost']
+            check(len(told) == 1 and told[0] >= missing and events.count(None) <= 1, (told, missing, events[-4:]))
+            equal(events[-1]['path'], '/v2/models/model', 'the line after that')
+
+
+def test_process():
+    """What Prometheus' own libraries tell of a process."""
+    with Server(MODEL) as s:
+        began = s.metric('process_start_time_seconds')
+        check(abs(time.time() - began) < 60, began)
+        files = len(os.listdir('/proc/%d/fd' % s.process.pid))
+        check(files <= s.metric('process_open_fds') <= files + 2, (files, s.metric('process_open_fds')))
+        check(s.metric('process_max_fds') > 64 and s.metric('process_virtual_memory_bytes') > s.metric('process_resident_memory_bytes') > 1 << 20, 'limits')
+        equal(s.metric('process_start_time_seconds'), began, 'it began once')
+        serve.check_exposition(s.ask('GET', '/metrics')[2].decode())
+
+
 if __name__ == '__main__':
     sys.exit(serve.main(globals()))

@@ -39,8 +39,8 @@ bool takes(int wait_ms) {
   return ::poll(&out, 1, wait_ms) > 0;
 }
 
-/// false: whoever read it is gone.
-bool write_piece(std::string_view piece) {
+/// false: whoever read it is gone, or there is no room; then `piece` is what was not written.
+bool write_piece(std::string_view& piece) {
   while (!piece.empty()) {
     const ssize_t n = ::write(STDERR_FILENO, piece.data(), piece.size());
     if (n < 0 && errno == EAGAIN) {
@@ -60,10 +60,10 @@ struct Log::Queue {
   std::mutex mutex;
   std::condition_variable changed;
   std::string lines;
-  uint64_t dropped = 0, lost = 0;  // since it was last told; in all
-  bool started = false, writing = false, ending = false;
-  std::chrono::steady_clock::time_point end;  // of what waits at the end
-  std::function<std::string(uint64_t)> told;  // the line that tells of so many
+  uint64_t dropped = 0, lost = 0;                                      // since it was last told; in all
+  bool started = false, writing = false, ending = false, cut = false;  // cut: a line, whose rest had no room
+  std::chrono::steady_clock::time_point end;                           // of what waits at the end
+  std::function<std::string(uint64_t)> told;                           // the line that tells of so many
 
   void write() {
     std::unique_lock lock(mutex);
@@ -88,7 +88,11 @@ struct Log::Queue {
         const std::lock_guard lock(mutex);
         if (ending && std::chrono::steady_clock::now() > end) return false;
       }
-      if (!write_piece(batch.substr(0, kPiece))) return true;
+      std::string_view piece = batch.substr(0, kPiece);
+      if (write_piece(piece)) continue;
+      const std::lock_guard lock(mutex);  // nobody reads any more, so that nobody is told either
+      lost += static_cast<uint64_t>(std::count(batch.begin(), batch.end(), '\n'));
+      return true;
     }
     return true;
   }
@@ -143,8 +147,16 @@ void Log::line(std::string_view event, const cli::Json& facts) const {
   std::unique_lock lock(queue.mutex);
   const bool queued = !queue.lines.empty() || queue.writing;
   if (!known || S_ISREG(about.st_mode) || (S_ISCHR(about.st_mode) && !queued && takes(0))) {
-    std::fwrite(out.data(), 1, out.size(), stderr);
-    std::fflush(stderr);
+    const std::string all = (queue.cut ? "\n" : "") + (queue.dropped > 0 ? queue.told(queue.dropped) : "") + out;
+    std::string_view left = all;
+    if (write_piece(left)) {
+      queue.dropped = 0;
+      queue.cut = false;
+      return;
+    }
+    queue.cut = queue.cut || left.size() < all.size();  // the disk is full, for example
+    ++queue.dropped;
+    ++queue.lost;
     return;
   }
   if (queue.ending || queue.lines.size() + out.size() > kQueueBytes) {

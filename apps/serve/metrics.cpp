@@ -6,6 +6,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <system_error>
 
 #include "nnex/environment.h"
 #include "shared/json.h"
@@ -41,14 +45,51 @@ void single(std::string& out, const char* name, const char* type, const char* he
   out += fmt::format("{} {}\n", name, value);
 }
 
-/// Bytes of this process that are in memory; 0 where the system does not tell.
-int64_t resident_bytes() {
-  long long pages = 0;
+/// Bytes of this process: of its addresses, and those that are in memory; 0 where the system does not tell.
+std::pair<int64_t, int64_t> memory_bytes() {
+  long long all = 0, resident = 0;
   if (std::FILE* f = std::fopen("/proc/self/statm", "re")) {
-    if (std::fscanf(f, "%*s %lld", &pages) != 1) pages = 0;
+    if (std::fscanf(f, "%lld %lld", &all, &resident) != 2) all = resident = 0;
     std::fclose(f);
   }
-  return pages * ::sysconf(_SC_PAGESIZE);
+  const int64_t page = ::sysconf(_SC_PAGESIZE);
+  return {all * page, resident * page};
+}
+
+/// When this process began, in seconds since 1970.
+double began() {
+  unsigned long long ticks = 0;  // since the system began
+  if (std::FILE* f = std::fopen("/proc/self/stat", "re")) {
+    char text[1024];
+    text[std::fread(text, 1, sizeof text - 1, f)] = '\0';
+    std::fclose(f);
+    const char* at = std::strrchr(text, ')');  // the program's name may have blanks
+    if (!at || std::sscanf(at, ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+                           &ticks) != 1)
+      ticks = 0;
+  }
+  const auto now_of = [](clockid_t clock) {
+    timespec t{};
+    ::clock_gettime(clock, &t);
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+  };
+  const double up = static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return now_of(CLOCK_REALTIME) - (now_of(CLOCK_BOOTTIME) - up);
+}
+
+/// Open files.
+int64_t files() {
+  std::error_code error;
+  int64_t n = -1;  // the folder itself is one
+  for (std::filesystem::directory_iterator at("/proc/self/fd", error), end; !error && at != end; at.increment(error))
+    ++n;
+  return std::max<int64_t>(0, n);
+}
+
+int64_t max_files() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<int64_t>(limit.rlim_cur);
 }
 
 double processor_seconds() {
@@ -214,8 +255,15 @@ std::string Metrics::text() const {
   each(out, models_, "nnex_model_load_failures_total", "counter", "Times that loading it failed.",
        [](const ModelMetrics& m) { return m.failed_loads.load(); });
 
-  single(out, "process_resident_memory_bytes", "gauge", "Memory of the process.", resident_bytes());
+  const auto [addresses, resident] = memory_bytes();
+  single(out, "process_resident_memory_bytes", "gauge", "Memory of the process.", resident);
+  single(out, "process_virtual_memory_bytes", "gauge", "Addresses of the process.", addresses);
   single(out, "process_cpu_seconds_total", "counter", "Processor time of the process.", processor_seconds());
+  static const double began_at = began();  // the clock may be set meanwhile
+  single(out, "process_start_time_seconds", "gauge", "When the process began, in seconds since 1970.",
+         fmt::format("{:.2f}", began_at));
+  single(out, "process_open_fds", "gauge", "Files and connections that are open.", files());
+  single(out, "process_max_fds", "gauge", "As many may be.", max_files());
   return out;
 }
 
