@@ -6,6 +6,7 @@ Needs python3-grpcio, python3-protobuf and protoc; 77 and a sentence where one i
 import json
 import os
 import re
+import socket
 import struct
 import subprocess
 import sys
@@ -307,6 +308,29 @@ def test_drain():
                 check(2 < took < 3.5, 'draining took %.1f s; needed 2.2' % took)
                 check(all(call.code() in (grpc.StatusCode.CANCELLED, grpc.StatusCode.UNAVAILABLE) for call in calls), [call.code() for call in calls])
                 s.process.returncode = 0  # that they were cut was wanted
+
+
+def test_connections():
+    """Connections that begin nothing, stop in the middle or have no calls end; others go on."""
+    preface = b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
+    settings = bytes(3) + b'\x04' + bytes(5)
+    literal = lambda name, value: b'\0' + bytes([len(name)]) + name + bytes([len(value)]) + value
+    head = b''.join(literal(*h) for h in ((b':method', b'POST'), (b':scheme', b'http'), (b':path', b'/inference.GRPCInferenceService/ModelInfer'), (b':authority', b'a'),
+                                          (b'content-type', b'application/grpc'), (b'te', b'trailers')))
+    half_a_call = bytes([0, 0, len(head)]) + b'\x01\x04\0\0\0\1' + head + b'\0\x10\0\0\0\0\0\0\1\0\0\0\x20\0abc'
+    with Server(os.path.join(serve.SHAPES, 'model.onnx'), '--client-timeout', 1, '--idle-timeout', 2) as s, s.client() as c:
+        check(c.ServerLive(pb.ServerLiveRequest()).live, 'live')
+        files = lambda: len(os.listdir('/proc/%d/fd' % s.process.pid))
+        before, stalled = files(), []
+        for data in b'', preface[:10], preface, preface + settings, preface + settings + b'\0\0\x10\x01\4\0\0\0\1abc', preface + settings + half_a_call:
+            sock = socket.create_connection(('127.0.0.1', s.grpc_port), 20)
+            sock.sendall(data)
+            stalled.append(sock)
+        for sock in stalled:
+            serve.read_all(sock)  # to its end
+            sock.close()
+        check(serve.eventually(lambda: files() <= before), (before, files()))
+        close(floats(c.ModelInfer(ask(2)).raw_output_contents[0]), wanted(2))
 
 
 def test_many():

@@ -113,7 +113,8 @@ Result<bool> serve_now(const Options& o, const Log& log) {
   if (send) api.trace_to(spans.emplace(std::move(send), server->address(), metrics));
   cli::Json addresses = {{"http", server->address()}};
   if (o.grpc_port) {
-    const GrpcOptions grpc_options{o.host, *o.grpc_port, request_limit, o.queue_bytes};
+    const GrpcOptions grpc_options{o.host,        *o.grpc_port,     request_limit,
+                                   o.queue_bytes, o.client_timeout, o.idle_timeout};
     NNEX_ASSIGN(grpc, listen_grpc(backend, grpc_options));
     addresses["grpc"] = grpc->address();
   }

@@ -73,6 +73,10 @@ std::string path_of(const std::string& model, const std::string& version) {
   return "/v2/models/" + escaped(model) + (version.empty() ? "" : "/versions/" + escaped(version));
 }
 
+int milliseconds(std::chrono::microseconds time) {
+  return static_cast<int>(std::clamp<int64_t>(time.count() / 1000, 1, INT32_MAX));
+}
+
 /// "127.0.0.1:8001", "[::1]:8001" of gRPC's "ipv4:127.0.0.1:8001", "ipv6:%5B::1%5D:8001".
 std::string peer_of(const grpc::CallbackServerContext& context) {
   std::string peer = context.peer();
@@ -349,6 +353,13 @@ class Front final : public GrpcFront, private Calls {
     builder.AddListeningPort((v6 ? "[" + host_ + "]" : host_) + ":" + std::to_string(options.port),
                              grpc::InsecureServerCredentials(), &port_);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, milliseconds(options.idle_timeout));
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, milliseconds(options.client_timeout));
+    // A client that stops in the middle of a call's message answers no ping either. Of those without calls none is
+    // sent: clients of gRPC's own look at a connection that they do not use every five seconds alone.
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(options.client_timeout));
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds(options.client_timeout));
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // as many as are due
     builder.SetMaxReceiveMessageSize(static_cast<int>(std::min<int64_t>(options.request_limit, INT32_MAX)));
     builder.SetMaxSendMessageSize(-1);
     grpc::ResourceQuota quota("nnex");

@@ -15,9 +15,11 @@ namespace nnex::serve {
 
 struct GrpcOptions {
   std::string host;
-  int port = 0;               ///< 0: a free one.
-  int64_t request_limit = 0;  ///< Bytes of one message.
-  int64_t memory = 0;         ///< Bytes that gRPC may hold for messages that come, as it counts them.
+  int port = 0;                                 ///< 0: a free one.
+  int64_t request_limit = 0;                    ///< Bytes of one message.
+  int64_t memory = 0;                           ///< Bytes that gRPC may hold for messages that come, as it counts them.
+  std::chrono::microseconds client_timeout{0};  ///< How long a client may leave a question of the transport unanswered.
+  std::chrono::microseconds idle_timeout{0};    ///< Of a connection without calls.
 };
 
 /// What answers: requests are those of the protocol over HTTP.
