@@ -241,5 +241,23 @@ def test_process():
         serve.check_exposition(s.ask('GET', '/metrics')[2].decode())
 
 
+def test_systemd():
+    """What a service tells systemd: that it is ready, loads again, and ends."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+        path = os.path.join(folder, 'notify')
+        told.bind(path)
+        told.settimeout(20)
+        with Server(MODEL, env={**os.environ, 'NOTIFY_SOCKET': path}) as s:
+            equal(told.recv(1000), b'READY=1', 'once all is loaded')
+            s.process.send_signal(signal.SIGHUP)
+            check(re.fullmatch(rb'RELOADING=1\nMONOTONIC_USEC=\d+', told.recv(1000)), 'on SIGHUP')
+            equal(told.recv(1000), b'READY=1', 'once all is loaded again')
+            s.process.send_signal(signal.SIGTERM)
+            equal(told.recv(1000), b'STOPPING=1', 'at the end')
+            s.process.wait(20)
+        with Server(MODEL, env={**os.environ, 'NOTIFY_SOCKET': '@nnex-%d' % os.getpid()}):
+            pass  # where nobody listens nothing happens
+
+
 if __name__ == '__main__':
     sys.exit(serve.main(globals()))

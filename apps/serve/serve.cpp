@@ -7,6 +7,7 @@
 #include <future>
 
 #include "serve/grpc/front.h"
+#include "serve/notify.h"
 #include "serve/server.h"
 #include "shared/command_line.h"
 #include "shared/ending.h"
@@ -106,6 +107,7 @@ Result<bool> serve_now(const Options& o, const Log& log) {
   Backend backend(api, budget, metrics);
   std::unique_ptr<GrpcFront> grpc;
   server_options.on_draining = [&grpc] {
+    notify("STOPPING=1");
     if (grpc) grpc->set_ready(false);
   };
   NNEX_ASSIGN(const auto server, Server::listen(server_options, api, metrics, budget, log));
@@ -127,6 +129,7 @@ Result<bool> serve_now(const Options& o, const Log& log) {
     if (ok)
       server->unless_ending([&] {
         log.line("ready");
+        notify("READY=1");
         if (grpc) grpc->set_ready(true);
         if (grpc) cli::say("nnex: serving on grpc://{}\n", grpc->address());
         cli::say("nnex: serving on http://{}\n", server->address());
@@ -136,6 +139,7 @@ Result<bool> serve_now(const Options& o, const Log& log) {
     if (!ok) server->stop();
   });
   bool all = server->run([&] {
+    notify(reloading());
     std::string why;  // keys are not as their file has them
     if (const Status keys = read_keys(); !keys.ok()) why = keys.error().text();
     repository.reload([&, why](const Status& status) {
@@ -147,6 +151,7 @@ Result<bool> serve_now(const Options& o, const Log& log) {
       if (!status.ok()) facts["error"] = status.error().text();
       if (!why.empty()) facts["keys"] = why;
       log.line("reloaded", facts);
+      if (repository.ready()) notify("READY=1");
     });
   });
   // Whoever still runs answers into the servers: all end before these do. A signal that comes meanwhile ends the rest
