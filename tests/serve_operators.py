@@ -259,5 +259,58 @@ def test_systemd():
             pass  # where nobody listens nothing happens
 
 
+def peak(s):
+    for line in open('/proc/%d/status' % s.process.pid):
+        if line.startswith('VmHWM'):
+            return int(line.split()[1]) << 10
+
+
+def test_texts():
+    """Texts take memory as the objects that they become, and it is asked for before it is taken."""
+    with tempfile.TemporaryDirectory() as folder:
+        repository(folder, t=onnx('Identity', [('x', 8, ['N'])], [('y', 8, ['N'])]))
+        with Server(folder, '--queue-bytes', 64) as s:
+            def ask(texts, binary):
+                if not binary:
+                    return s.ask('POST', '/v2/models/t/infer', json.dumps({'inputs': [{'name': 'x', 'datatype': 'BYTES', 'shape': [len(texts)], 'data': texts}]}))
+                body, headers = binary_request([('x', 'BYTES', [len(texts)], b''.join(struct.pack('<I', len(x)) + x.encode() for x in texts))], parameters={'binary_data_output': True})
+                return s.ask('POST', '/v2/models/t/infer', body, headers)
+            for binary in True, False:
+                before = peak(s)
+                status, _, answer = ask([''] * 3000000, binary)
+                check(status == 413 and b'hold' in answer, (binary, status, answer[:200]))
+                check(peak(s) - before < 48 << 20, 'memory grew by %d MiB' % (peak(s) - before >> 20))
+                equal(ask(['', 'a' * 1000] * 1000, binary)[0], 200, binary)
+            check(eventually(lambda: s.metric('nnex_held_bytes') == 0), 'memory is given back')
+            # what others hold leaves less
+            with socket.create_connection(('127.0.0.1', s.port), 20) as other:
+                other.sendall(b'POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: 40000000\r\n\r\n' % INFER.encode() + b'x' * 39000000)
+                check(eventually(lambda: s.metric('nnex_held_bytes') >= 39000000), 'a large body')
+                status, h, answer = ask([''] * 800000, True)
+                check(status == 429 and h['Retry-After'], (status, answer[:200]))
+
+
+def test_idle_memory():
+    """A session that nobody uses gives back what its runs took."""
+    with tempfile.TemporaryDirectory() as folder:
+        constant = field(5, field(1, 2) + field(2, 7) + field(8, 's') + field(9, struct.pack('<2q', 6000, 4000)))
+        axis = field(5, field(2, 7) + field(8, 'a') + field(9, bytes(8)))
+        nodes = b''.join(field(1, b''.join(field(1, i) for i in inputs) + field(2, output) + field(4, op) + more) for op, inputs, output, more in (
+            ('Expand', 'xs', 'e', b''), ('CumSum', 'ea', 'c', b''), ('ReduceMax', 'c', 'y', field(5, field(1, 'keepdims') + field(3, 0) + field(20, 2)))))
+        graph = nodes + field(2, 'g') + constant + axis + field(11, port('x', 1, [1])) + field(12, port('y', 1, []))
+        with open(os.path.join(folder, 'wide.onnx'), 'wb') as f:
+            f.write(field(1, 8) + field(7, graph) + field(8, field(1, '') + field(2, 17)))
+        with Server(folder) as s:
+            ask = lambda: s.json('POST', '/v2/models/wide/infer', {'inputs': [{'name': 'x', 'datatype': 'FP32', 'shape': [1], 'data': [1]}]})['outputs'][0]['data']
+            before = s.memory()
+            equal(ask(), [6000], 'a sum')
+            check(s.memory() - before > 64 << 20, 'a run took %d MiB' % (s.memory() - before >> 20))
+            end = time.monotonic() + 20
+            while s.memory() - before > 32 << 20 and time.monotonic() < end:
+                time.sleep(0.2)
+            check(s.memory() - before < 32 << 20, 'it holds %d MiB' % (s.memory() - before >> 20))
+            equal(ask(), [6000], 'after that')
+
+
 if __name__ == '__main__':
     sys.exit(serve.main(globals()))

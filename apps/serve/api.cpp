@@ -433,7 +433,8 @@ std::shared_ptr<Pending> Api::infer(Call& call, const Path& path, const Reply& r
   }
   in->body = std::make_shared<const std::string>(std::move(in->call.request.body));
   const size_t json_bytes = std::min(in->json_bytes.value_or(in->body->size()), in->body->size());
-  const int64_t needed = static_cast<int64_t>(in->body->capacity()) + reading_memory(json_bytes);
+  const int64_t needed =
+      static_cast<int64_t>(in->body->capacity()) + reading_memory(std::string_view(*in->body).substr(0, json_bytes));
   if (!in->call.lease.ever(needed))
     return refuse(in, 413,
                   fmt::format("reading {} bytes of JSON may take {} MiB, more than requests may hold together; numbers "
@@ -462,12 +463,23 @@ Result<Response> Api::answer_of(const Inference& in, const std::vector<Value>& r
 /// then the new one has it.
 void Api::read(const std::shared_ptr<Inference>& in) {
   const std::optional<int64_t> header_timeout = in->request.timeout_us;
+  bool busy = false;
+  const Room room = [&](int64_t bytes) -> Status {
+    Lease& lease = in->call.lease;
+    if (lease.resize(lease.bytes() + bytes)) return {};
+    busy = lease.ever(lease.bytes() + bytes);
+    if (busy) return Error(Code::limit, "requests hold all memory there is for them");
+    return Error(Code::limit,
+                 fmt::format("the request takes {} bytes or more; requests and answers may hold {} together",
+                             lease.bytes() + bytes, lease.limit()));
+  };
   while (true) {
-    auto request = read_infer(in->body, in->json_bytes, in->served->ports(), &in->request.id);
+    auto request = read_infer(in->body, in->json_bytes, in->served->ports(), &in->request.id, room);
     if (in->call.note) in->call.note->id = in->request.id.value_or("");
+    if (!request.ok() && busy) return refuse(in, 429, request.error().message());
     if (!request.ok()) return fail(in, request.error(), request.error().message());
     in->request = std::move(request).value();
-    in->call.lease.force(static_cast<int64_t>(in->body->capacity()));
+    in->call.lease.force(static_cast<int64_t>(in->body->capacity()) + in->request.own_bytes);
     auto timeout = options_.timeout;
     for (const auto& asked : {header_timeout, in->request.timeout_us})
       if (asked) timeout = std::min(timeout, std::chrono::microseconds(*asked));

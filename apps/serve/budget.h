@@ -49,6 +49,7 @@ class Lease {
   /// Whether it could hold so many bytes if nobody else held any.
   bool ever(int64_t bytes) const { return bytes <= budget_->limit(); }
   int64_t limit() const { return budget_->limit(); }
+  int64_t bytes() const { return bytes_; }
   /// Holds so many bytes from now on, where there are so many.
   bool resize(int64_t bytes) {
     if (bytes > bytes_ && !budget_->take(bytes - bytes_)) return false;

@@ -396,7 +396,11 @@ Status fill_integers(Tensor& t, const JsonData& data, std::string_view whose) {
 
 }  // namespace
 
-int64_t reading_memory(size_t json_bytes) { return static_cast<int64_t>(json_bytes) * 8; }
+int64_t reading_memory(std::string_view json) {
+  constexpr int64_t kText = 80;  // objects of a text while it is read, and in the tensor
+  const auto quotes = static_cast<int64_t>(std::count(json.begin(), json.end(), '"'));
+  return static_cast<int64_t>(json.size()) * 8 + quotes / 2 * kText;
+}
 
 Result<InferJson> read_infer_json(std::string_view text) {
   // The parser takes a zero byte for the end of the text, and passes over whatever follows.

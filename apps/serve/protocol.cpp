@@ -27,6 +27,12 @@ constexpr struct {
 /// Whether the type has no numbers in JSON: the protocol carries it as bytes alone.
 bool bytes_alone(DType type) { return type == DType::f16 || type == DType::bf16; }
 
+uint32_t length_at(std::string_view bytes) {
+  uint32_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof length);
+  return length;
+}
+
 /// "[1,3,?]"
 std::string needed_shape(const PortInfo& port) { return fmt::format("[{}]", fmt::join(port.dims, ",")); }
 
@@ -39,8 +45,23 @@ Status check_shape(const PortInfo& port, const std::vector<int64_t>& shape) {
       fmt::format("input '{}': found shape [{}]; needed {}", port.name, fmt::join(shape, ","), needed_shape(port)));
 }
 
-/// Strings with a length of 4 bytes before each.
-Result<Tensor> strings_from(const PortInfo& port, const Shape& shape, std::string_view bytes) {
+/// What a text of so many bytes takes of the system's memory, beside the object: short ones lie in that.
+int64_t text_memory(size_t length) {
+  constexpr size_t kChunk = 16;  // of the allocator's own
+  return length < sizeof(std::string) / 2 ? 0 : static_cast<int64_t>(length + 1 + kChunk);
+}
+
+/// Memory of a tensor that lies in no body.
+int64_t memory_of(const Tensor& t) {
+  if (t.dtype() != DType::str) return t.bytes();
+  int64_t bytes = t.count() * static_cast<int64_t>(sizeof(std::string));
+  for (const std::string& s : t.strings()) bytes += text_memory(s.size());
+  return bytes;
+}
+
+/// Strings with a length of 4 bytes before each. Objects and texts take more memory than these bytes: it is asked for
+/// before.
+Result<Tensor> strings_from(const PortInfo& port, const Shape& shape, std::string_view bytes, const Room& room) {
   const int64_t count = shape.checked_count().value_or(-1);
   const size_t came = bytes.size();
   const auto wrong = [&](std::string_view what) {
@@ -48,26 +69,33 @@ Result<Tensor> strings_from(const PortInfo& port, const Shape& shape, std::strin
                                port.name, what, count, came));
   };
   if (count < 0 || static_cast<uint64_t>(count) > bytes.size() / 4) return wrong("too few bytes");
+  int64_t memory = count * static_cast<int64_t>(sizeof(std::string));
+  std::string_view left = bytes;
+  for (int64_t i = 0; i < count; ++i) {
+    if (left.size() < sizeof(uint32_t)) return wrong("a length is cut off");
+    const uint32_t length = length_at(left);
+    left.remove_prefix(sizeof length);
+    if (length > left.size()) return wrong("a length runs past the end");
+    left.remove_prefix(length);
+    memory += text_memory(length);
+  }
+  if (!left.empty()) return wrong("bytes are left over");
+  if (room) NNEX_TRY(room(memory));
   NNEX_ASSIGN(Tensor t, Tensor::make(DType::str, shape));
   for (std::string& s : t.mutable_as<std::string>()) {
-    uint32_t length = 0;
-    if (bytes.size() < sizeof length) return wrong("a length is cut off");
-    std::memcpy(&length, bytes.data(), sizeof length);
-    bytes.remove_prefix(sizeof length);
-    if (length > bytes.size()) return wrong("a length runs past the end");
-    s.assign(bytes.substr(0, length));
-    bytes.remove_prefix(length);
+    const uint32_t length = length_at(bytes);
+    s.assign(bytes.substr(sizeof length, length));
+    bytes.remove_prefix(sizeof length + length);
   }
-  if (!bytes.empty()) return wrong("bytes are left over");
   return t;
 }
 
 /// A tensor over bytes of the body.
 Result<Value> from_bytes(const PortInfo& port, const std::vector<int64_t>& extents, std::string_view bytes,
-                         const std::shared_ptr<const std::string>& body) {
+                         const std::shared_ptr<const std::string>& body, const Room& room) {
   const Shape shape(extents);
   if (port.dtype == DType::str) {
-    NNEX_ASSIGN(Tensor t, strings_from(port, shape, bytes));
+    NNEX_ASSIGN(Tensor t, strings_from(port, shape, bytes, room));
     return Value(std::move(t));
   }
   const auto count = shape.checked_count();
@@ -118,8 +146,8 @@ Result<std::optional<T>> parameter(const Parameters& parameters, const char* nam
 /// Reads a request whose parts are known; binary content begins at `at` of the body.
 class Reader {
  public:
-  Reader(std::shared_ptr<const std::string> body, size_t at, const Ports& ports)
-      : body_(std::move(body)), at_(at), ports_(ports) {}
+  Reader(std::shared_ptr<const std::string> body, size_t at, const Ports& ports, const Room& room)
+      : body_(std::move(body)), at_(at), ports_(ports), room_(room) {}
 
   Result<InferRequest> run(InferJson json) {
     InferRequest out;
@@ -162,14 +190,16 @@ class Reader {
       if (bytes_alone(port->dtype))
         return refused(fmt::format("{}: {} is sent as binary data alone (binary_data_size)", whose, needed));
       NNEX_ASSIGN(Tensor t, tensor_of(*input.data, port->dtype, input.shape, whose));
+      out.own_bytes += memory_of(t);
       value = std::move(t);
       return {};
     }
     if (*size < 0 || static_cast<uint64_t>(*size) > body_->size() - at_)
       return refused(
           fmt::format("{}: binary_data_size is {}; {} bytes are left of the body", whose, *size, body_->size() - at_));
-    NNEX_ASSIGN(
-        value, from_bytes(*port, input.shape, std::string_view(*body_).substr(at_, static_cast<size_t>(*size)), body_));
+    const std::string_view bytes = std::string_view(*body_).substr(at_, static_cast<size_t>(*size));
+    NNEX_ASSIGN(value, from_bytes(*port, input.shape, bytes, body_, room_));
+    if (port->dtype == DType::str) out.own_bytes += memory_of(*value.tensor());
     at_ += static_cast<size_t>(*size);
     return {};
   }
@@ -199,6 +229,7 @@ class Reader {
   std::shared_ptr<const std::string> body_;
   size_t at_;
   const Ports& ports_;
+  const Room& room_;
 };
 
 /// A body without JSON is the content of the only input; one extent at most is open, and its length tells it.
@@ -229,7 +260,7 @@ Result<InferRequest> read_bare(const std::shared_ptr<const std::string>& body, c
   for (int64_t& extent : shape)
     if (extent < 0) extent = size / width / fixed;
   InferRequest out;
-  NNEX_ASSIGN(Value value, from_bytes(port, shape, *body, body));
+  NNEX_ASSIGN(Value value, from_bytes(port, shape, *body, body, {}));
   out.inputs.push_back(std::move(value));
   for (size_t i = 0; i < ports.outputs.size(); ++i) out.outputs.push_back({i, true});
   return out;
@@ -306,7 +337,7 @@ DType dtype_of(std::string_view datatype) {
 }
 
 Result<InferRequest> read_infer(std::shared_ptr<const std::string> body, std::optional<size_t> json_bytes,
-                                const Ports& ports, std::optional<std::string>* id) {
+                                const Ports& ports, std::optional<std::string>* id, const Room& room) {
   if (json_bytes == 0u) return read_bare(body, ports);
   if (json_bytes && *json_bytes > body->size())
     return refused(
@@ -314,7 +345,7 @@ Result<InferRequest> read_infer(std::shared_ptr<const std::string> body, std::op
   const size_t end = json_bytes.value_or(body->size());
   NNEX_ASSIGN(InferJson json, read_infer_json(std::string_view(*body).substr(0, end)));
   if (id) *id = json.id;
-  return Reader(std::move(body), end, ports).run(std::move(json));
+  return Reader(std::move(body), end, ports, room).run(std::move(json));
 }
 
 int64_t response_bytes(const InferRequest& request, const std::vector<Value>& results) {

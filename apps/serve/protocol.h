@@ -3,6 +3,7 @@
 // values and values to bodies.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,17 +39,23 @@ struct InferRequest {
   std::optional<std::string> id;
   std::optional<int64_t> timeout_us;  ///< Microseconds from its arrival.
   std::vector<Value> inputs;          ///< In the model's order. Binary ones lie in the body, which they keep alive.
+  int64_t own_bytes = 0;              ///< Memory of those that do not: texts, and what was JSON.
   std::vector<WantedOutput> outputs;  ///< In the order in which they were asked for.
 };
 
-/// Bytes that reading so many bytes of JSON takes at most, beside them.
-int64_t reading_memory(size_t json_bytes);
+/// Bytes that reading JSON takes at most, beside it.
+int64_t reading_memory(std::string_view json);
+
+/// Asks for so many bytes of memory more. Error: limit, where there are none.
+using Room = std::function<Status(int64_t bytes)>;
 
 /// Reads the body of a request. `json_bytes`: what Inference-Header-Content-Length says; nothing: all is JSON; 0: the
-/// body is the content of the model's only input. `id`: gets the request's, of one that is refused, too.
-/// Errors: invalid_argument (what is wrong with the body, by the protocol or by the model's inputs), limit.
+/// body is the content of the model's only input. `id`: gets the request's, of one that is refused, too. `room`: is
+/// asked before memory is taken that neither the body nor reading_memory() is.
+/// Errors: invalid_argument (what is wrong with the body, by the protocol or by the model's inputs), limit, those of
+/// `room`.
 Result<InferRequest> read_infer(std::shared_ptr<const std::string> body, std::optional<size_t> json_bytes,
-                                const Ports& ports, std::optional<std::string>* id = nullptr);
+                                const Ports& ports, std::optional<std::string>* id = nullptr, const Room& room = {});
 
 /// Bytes that the response to a request has at least.
 int64_t response_bytes(const InferRequest& request, const std::vector<Value>& results);

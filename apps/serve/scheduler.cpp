@@ -1,6 +1,11 @@
 #include "serve/scheduler.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <algorithm>
+#include <cstddef>
 #include <system_error>
 
 #include "serve/batching.h"
@@ -11,6 +16,15 @@ namespace {
 constexpr int kBriefRuns = 8;                               // that must have been before the caller's thread does one
 constexpr auto kHandOver = std::chrono::microseconds(150);  // that a request takes from thread to thread, about
 constexpr auto kMoment = std::chrono::milliseconds(2);      // longest time that a run takes from the caller's thread
+
+constexpr int64_t kKept = 16 << 20;  // bytes of a session that are kept for its next run
+
+/// What the allocator keeps for others goes back to the system.
+void free_memory() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+}
 
 double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
@@ -34,7 +48,7 @@ Scheduler::Scheduler(const Model& model, const SchedulerOptions& options, std::s
     : model_(model), options_(options), stateful_(!model.states().empty()), metrics_(std::move(metrics)) {
   try {
     for (int i = 0; i < options_.instances; ++i) workers_.emplace_back([this] { serve(); });
-    timekeeper_ = std::thread([this] { expire(); });
+    timekeeper_ = std::thread([this] { keep_time(); });
   } catch (const std::system_error&) {
     close();
     throw;
@@ -98,8 +112,14 @@ bool Scheduler::run_now(const std::shared_ptr<Work>& work) {
 
 void Scheduler::give_back(std::unique_ptr<Instance> instance) {
   bool awaited = false;
+  instance->used = Clock::now();
+  instance->trimmed = false;
   {
     const std::lock_guard lock(mutex_);
+    if (next_trim_ == Clock::time_point::max()) {
+      next_trim_ = instance->used + options_.idle;
+      sooner_.notify_one();
+    }
     idle_.push_back(std::move(instance));
     awaited = closed_ || !queue_.empty();
   }
@@ -137,33 +157,69 @@ void Scheduler::close() {
   if (timekeeper_.joinable()) timekeeper_.join();
 }
 
-/// Answers requests whose time is over while they wait: all instances may be busy for long.
-void Scheduler::expire() {
+void Scheduler::keep_time() {
   std::unique_lock lock(mutex_);
   while (!closed_ || !queue_.empty()) {
-    if (next_expiry_ == Clock::time_point::max())
+    const auto next = std::min(next_expiry_, next_trim_);
+    if (next == Clock::time_point::max())
       sooner_.wait(lock);
     else
-      sooner_.wait_until(lock, next_expiry_);
+      sooner_.wait_until(lock, next);
     const auto now = Clock::now();
-    if (now < next_expiry_) continue;
-    Works late;
-    next_expiry_ = Clock::time_point::max();
-    for (auto at = queue_.begin(); at != queue_.end();) {
-      const auto deadline = (*at)->deadline;
-      if (deadline && *deadline <= now) {
-        late.push_back(std::move(*at));
-        at = queue_.erase(at);
-        --metrics_->waiting;
-        continue;
-      }
-      if (deadline) next_expiry_ = std::min(next_expiry_, *deadline);
-      ++at;
-    }
-    lock.unlock();
-    for (const auto& work : late) finish(work, now, out_of_time(), 0);
-    lock.lock();
+    if (now >= next_expiry_) expire(lock, now);
+    if (now >= next_trim_) trim(lock, now);
   }
+}
+
+/// Answers requests whose time is over while they wait: all instances may be busy for long.
+void Scheduler::expire(std::unique_lock<std::mutex>& lock, Clock::time_point now) {
+  Works late;
+  next_expiry_ = Clock::time_point::max();
+  for (auto at = queue_.begin(); at != queue_.end();) {
+    const auto deadline = (*at)->deadline;
+    if (deadline && *deadline <= now) {
+      late.push_back(std::move(*at));
+      at = queue_.erase(at);
+      --metrics_->waiting;
+      continue;
+    }
+    if (deadline) next_expiry_ = std::min(next_expiry_, *deadline);
+    ++at;
+  }
+  lock.unlock();
+  for (const auto& work : late) finish(work, now, out_of_time(), 0);
+  lock.lock();
+}
+
+/// One session after the other gives back what its runs took, where that is much: one that was used once in a while
+/// would hold it for ever, beside those of all other models.
+void Scheduler::trim(std::unique_lock<std::mutex>& lock, Clock::time_point now) {
+  next_trim_ = Clock::time_point::max();
+  bool gave = false;
+  for (size_t i = 0; i < idle_.size(); ++i) {
+    if (idle_[i]->trimmed) continue;
+    const auto due = idle_[i]->used + options_.idle;
+    if (due > now) {
+      next_trim_ = std::min(next_trim_, due);
+      continue;
+    }
+    idle_[i]->trimmed = true;
+    if (idle_[i]->session.memory() < kKept) continue;
+    auto instance = std::move(idle_[i]);
+    idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(i));
+    lock.unlock();
+    (void)instance->session.trim();
+    instance->brief = 0;
+    gave = true;
+    lock.lock();
+    idle_.insert(idle_.begin(), std::move(instance));
+    changed_.notify_all();
+    i = 0;  // others came and went
+  }
+  if (!gave) return;
+  lock.unlock();
+  free_memory();
+  lock.lock();
 }
 
 /// One worker, with one instance more.
@@ -273,6 +329,7 @@ void Scheduler::finish(const std::shared_ptr<Work>& work, Clock::time_point star
   const auto queued = started - work->arrived_;
   metrics_->queued.observe(seconds(queued));
   --metrics_->in_flight;
+  work->inputs.clear();  // their memory is given back before that of the answer is taken
   const auto done = std::exchange(work->done, {});
   done({std::move(results), queued, now - started, batch_rows, std::max<int64_t>(1, work->rows_)});
 }
@@ -294,6 +351,7 @@ void Scheduler::run(Instance& instance, const Works& batch) {
 /// A run without rows counts as one of one row, as a request whose rows nobody knows does.
 void Scheduler::note(Clock::duration time, int64_t rows, bool ok) {
   rows = std::max<int64_t>(1, rows);
+  if (ok) metrics_->ran(rows, time);
   metrics_->running.observe(seconds(time));
   metrics_->batch_rows.observe(static_cast<double>(rows));
   if (options_.max_batch <= 1) return;

@@ -25,6 +25,8 @@ struct SchedulerOptions {
   int64_t max_batch = 1;               ///< Rows that are run together; 1: each request alone.
   std::chrono::microseconds delay{0};  ///< How much later others that join it may make an answer.
   size_t queue = 1024;                 ///< Requests that may wait.
+  /// A session that nobody has used for so long gives back the memory of its runs.
+  std::chrono::microseconds idle{10'000'000};
   /// Runs that take no longer are done by the caller's thread (run_now): what waking another and being woken takes.
   std::chrono::microseconds brief{20};
 };
@@ -84,10 +86,14 @@ class Scheduler {
     Session session;
     std::vector<Shape> shapes;  ///< Of the last run's inputs.
     int brief = 0;              ///< Runs of these shapes without a longer one among them.
+    Clock::time_point used{};   ///< When it was given back.
+    bool trimmed = true;        ///< Since then.
   };
 
   void serve();
-  void expire();
+  void keep_time();
+  void expire(std::unique_lock<std::mutex>& lock, Clock::time_point now);
+  void trim(std::unique_lock<std::mutex>& lock, Clock::time_point now);
   Works next(std::unique_ptr<Instance>& instance);
   void give_back(std::unique_ptr<Instance> instance);
   void gather(std::unique_lock<std::mutex>& lock, Works& batch);
@@ -114,8 +120,9 @@ class Scheduler {
   bool closed_ = false, gathering_ = false;
   Clock::duration late_{0};                                   // that the clock wakes a thread by, of late
   Clock::duration row_time_{0};                               // of a run's row, of late
-  std::condition_variable sooner_;                            // next_expiry_ came nearer, or the scheduler is closed
+  std::condition_variable sooner_;                            // one of these came nearer, or the scheduler is closed
   Clock::time_point next_expiry_ = Clock::time_point::max();  // no request in the queue has an earlier deadline
+  Clock::time_point next_trim_ = Clock::time_point::max();    // no session may give memory back earlier
   std::vector<std::thread> workers_;
   std::thread timekeeper_;
 };
