@@ -29,7 +29,8 @@ list(JOIN NNEX_PC_LIBRARIES " " NNEX_PC_LIBRARIES)
 configure_file(cmake/nnex.pc.in ${PROJECT_BINARY_DIR}/nnex.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/nnex.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES LICENSE CHANGELOG.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY examples deploy DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY examples deploy DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  PATTERN deploy/test EXCLUDE PATTERN deploy/capacity EXCLUDE)  # which need tests and programs of the sources
 install(FILES models/shapes/model.onnx DESTINATION ${CMAKE_INSTALL_DOCDIR}/models/shapes)  # of README's program
 # Headers lie elsewhere there, and sources nowhere.
 file(READ README.md readme)

@@ -3,6 +3,7 @@
 
 As tests/serve.py, whose server and checks it has. Last line: N passed, N failed.
 """
+import http.client
 import json
 import os
 import re
@@ -107,6 +108,57 @@ def test_paths():
             equal(status, 400 if '%' in path else 404, path)
         for path in '/v2/models/%6dodel/infer', '/v2/models/model/versions/%31/infer':  # names are what they are, however they are sent
             s.json('POST', path, json_request(0))
+
+
+def proxied(name, port, folder):
+    """The project's configuration before one replica: the process and its port."""
+    text = open(os.path.join(serve.HERE, '..', 'deploy', name)).read()
+    front, figures = [serve.socket.create_server(('127.0.0.1', 0)) for _ in range(2)]
+    ports = [sock.getsockname()[1] for sock in (front, figures)]
+    for named, other in ('8001', port), ('8002', port), ('8003', port), ('8080', ports[0]), ('8404', ports[1]):
+        text = re.sub(r'\b%s\b' % named, str(other), text)
+    path = os.path.join(folder, name)
+    with open(path, 'w') as f:
+        f.write(text)
+    for sock in front, figures:
+        sock.close()
+    words = ['haproxy', '-db', '-f', path] if name == 'haproxy.cfg' else ['nginx', '-c', path, '-e', path + '.errors', '-g', 'daemon off; pid %s.pid;' % path]
+    return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, 'PATH': os.environ['PATH'] + ':/usr/sbin'}), ports[0]
+
+
+def test_proxies():
+    """What the project's configurations of HAProxy and nginx keep from clients, however it is written; their own pages may ask."""
+    for name in 'haproxy.cfg', 'nginx.conf':
+        if not shutil.which(name.split('.')[0], path=os.environ['PATH'] + ':/usr/sbin'):
+            print('  %s is not there' % name.split('.')[0])
+            continue
+        with tempfile.TemporaryDirectory() as folder, Server(MODEL) as s:
+            proxy, front = proxied(name, s.port, folder)
+            direct, s.port = s.port, front
+            try:
+                check(eventually(lambda: up(s)), name)
+                for verb in 'load', 'unload':
+                    for path in '/v2/repository/models/model/', '/v2/%72epository/models/model/', '/v2/repository/model%73/model/', '/v2//repository/models/model/', \
+                            '/v2/./repository/models/model/', '/v2/models/../repository/models/model/', '/v2/models/%2e%2e/repository/models/model/', '/V2/repository/models/model/':
+                        for end in '', '/', '?x':
+                            check(s.ask('POST', path + verb + end, '{}')[0] in (400, 404), (name, path + verb + end))
+                for path in '/metrics', '/metrics/', '/%6detrics', '//metrics', '/v2/../metrics', '/metrics?x', '/v2/models/../../metrics':
+                    check(s.ask('GET', path)[0] in (400, 404), (name, path))
+                equal([s.ask('GET', path)[0] for path in ('/v2', '/v2/health/live', '/v2/models/model', '/v2/models/model/stats')], [200] * 4, name)
+                equal(s.ask('POST', '/v2/repository/index', '{}')[0], 200, name)
+                equal(s.ask('POST', INFER, json.dumps(json_request(0)), {'Origin': 'http://127.0.0.1:%d' % front})[0], 200, 'a page of the proxy ' + name)
+                equal(s.ask('POST', INFER, json.dumps(json_request(0)), {'Origin': 'http://evil'})[0], 403, 'another page')
+            finally:
+                proxy.terminate()
+                proxy.wait()
+                s.port = direct
+
+
+def up(s):
+    try:
+        return s.ask('GET', '/v2/health/ready')[0] == 200
+    except OSError:
+        return False
 
 
 def test_pages():
@@ -310,6 +362,22 @@ def test_idle_memory():
                 time.sleep(0.2)
             check(s.memory() - before < 32 << 20, 'it holds %d MiB' % (s.memory() - before >> 20))
             equal(ask(), [6000], 'after that')
+
+
+class OverSocket(Server):
+    """A server that is asked through a socket in a folder; `command`: what starts it."""
+
+    def __init__(self, path, command, env=None):
+        self.path, self.log = path, tempfile.TemporaryFile('w+')
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True, env=env, close_fds=False)
+        line = self.process.stdout.readline().strip()
+        check(line.endswith('http://unix:' + path), (line, self.logged()))
+
+    def connect(self):
+        c = http.client.HTTPConnection('localhost', timeout=30)
+        c.sock = socket.socket(socket.AF_UNIX)
+        c.sock.connect(self.path)
+        return c
 
 
 if __name__ == '__main__':
