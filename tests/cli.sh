@@ -384,6 +384,7 @@ expect 0 "quantize" completed "nnex help qu"
 expect 0 "'*:word:(run check inspect" cat "$scratch/completion.zsh"
 expect 0 "'__fish_seen_subcommand_from help' -f -a 'run check inspect" cat "$scratch/completion.fish"
 expect 0 '\fB\-\-topk\fR' "$nnex" help --man
+expect 0 '\fB\-\-otlp\fR \fIhttp://HOST:PORT\fR' "$nnex" help --man
 for verb in $("$nnex" help nosuch 2>&1 | sed -n 's/.*the verbs are: //p'); do
   expect 0 ".SS \"nnex $verb" "$nnex" help --man
   expect 0 "nnex $verb" grep -rhoE --include=*.md "nnex $verb\b" "$(dirname "$0")/../README.md" "$(dirname "$0")/../docs"

@@ -100,7 +100,9 @@ int refuse_words(const CLI::App& app, const CLI::ParseError& error, int argc, co
 /// CLI11 keeps what an option takes as text: "TEXT:{onnx,nnef}", "MIB:>= 0".
 void read_type(const std::string& type, OptionText& out) {
   const size_t open = type.find('{'), close = type.rfind('}');
-  out.value = type.substr(0, type.find(':'));
+  size_t end = type.find(':');  // of what it takes; a check begins with one of these
+  while (end != std::string::npos && type.find_first_of("{>", end + 1) != end + 1) end = type.find(':', end + 1);
+  out.value = type.substr(0, end);
   if (open == std::string::npos || close == std::string::npos || close < open) return;
   std::string word;
   for (size_t i = open + 1; i <= close; ++i) {
