@@ -380,5 +380,48 @@ class OverSocket(Server):
         return c
 
 
+def test_unix_socket():
+    """A socket in a folder: asked, replaced where nobody listens any more, removed at the end, and in nobody's place."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'nnex.sock')
+        command = [NNEX, 'serve', MODEL, '--host', 'unix:' + path, '--log-requests', '--idle-timeout', '1']
+        with OverSocket(path, command) as s:
+            serve.close(s.json('POST', INFER, json_request(3))['outputs'][0]['data'], serve.wanted(3), 'an answer')
+            check(' peer=unix' in s.logged() and ' listening http=unix:%s\n' % path in s.logged(), s.logged())
+            other = subprocess.run(command, capture_output=True, text=True, timeout=60)
+            check(other.returncode == 3 and 'cannot listen on unix:%s: Address already in use' % path in other.stderr, other.stderr)
+            idle = s.connect()
+            equal(idle.sock.recv(10), b'', 'an idle connection ends')
+            s.process.kill()
+            s.process.wait()
+            s.process.returncode = 0
+        with OverSocket(path, command) as s:  # where one was killed
+            equal(s.ask('GET', '/v2')[0], 200, 'again')
+        check(not os.path.exists(path), 'it is removed')
+    for words, code, text in (['--host', 'unix:'], 3, 'the path has 0 bytes'), (['--host', 'unix:/' + 'a' * 200], 3, 'the path has 201 bytes'), \
+            (['--host', 'unix:/nowhere/x'], 3, 'No such file'), (['--host', 'unix:/tmp/x', '--grpc-port', '0'], 2, '--grpc-port: found --host unix:/tmp/x'):
+        out = subprocess.run([NNEX, 'serve', MODEL, *words], capture_output=True, text=True, timeout=60)
+        check(out.returncode == code and text in out.stderr, (words, out.returncode, out.stderr))
+
+
+def test_handed_over():
+    """The socket of a unit: it is served, and stays for the next server."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener:
+        path = os.path.join(folder, 'nnex.sock')
+        listener.bind(path)
+        listener.listen(16)
+        start = 'exec 3<&%d; LISTEN_PID=$$ LISTEN_FDS=%%d exec "$@"' % listener.fileno()
+        os.set_inheritable(listener.fileno(), True)
+        command = lambda count: ['bash', '-c', start % count, 'bash', NNEX, 'serve', MODEL, '--port', '1']
+        for _ in range(2):
+            with OverSocket(path, command(1)) as s:
+                equal(s.ask('GET', '/v2')[0], 200, 'an answer')
+        check(os.path.exists(path), 'it is not the server\'s')
+        out = subprocess.run(command(2), capture_output=True, text=True, timeout=60, close_fds=False)
+        check(out.returncode == 3 and 'LISTEN_FDS is 2; needed one socket' in out.stderr, out.stderr)
+        with Server(MODEL, env={**os.environ, 'LISTEN_FDS': '1', 'LISTEN_PID': '1'}) as s:  # another process' socket
+            equal(s.ask('GET', '/v2')[0], 200, 'a port')
+
+
 if __name__ == '__main__':
     sys.exit(serve.main(globals()))

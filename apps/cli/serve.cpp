@@ -33,7 +33,8 @@ void ServeOptions::add_to(Verb verb) {
       .type("NAME=PATH")
       .one_each();
   verb.option("--versions", server.versions, "Versions of each model to load, the highest ones; 0: all").whole(0);
-  verb.option("--host", server.host, "The address to listen on; others than 127.0.0.1 let other machines in");
+  verb.option("--host", server.host,
+              "The address to listen on, or unix:PATH; others than 127.0.0.1 let other machines in");
   verb.option("--port", server.port, "The port; 0: a free one, which is printed").whole(0);
   verb.option("--grpc-port", grpc_port,
               "A port for the same protocol over gRPC, where the build has it (nnex-grpc.so); 0: a free one, which is "
@@ -141,6 +142,10 @@ int serve_models(const ServeOptions& o) {
   s.load.map = Mapping::never;  // whoever updates a model may write into its file
   if (s.paths.empty() && s.named.empty())
     return report(Error(Code::invalid_argument, "needed a model, a folder of models, or --model NAME=PATH"));
+  if (s.host.starts_with('[') && s.host.ends_with(']')) s.host = s.host.substr(1, s.host.size() - 2);
+  if (o.grpc_port && s.host.starts_with("unix:"))
+    return report(
+        Error(Code::invalid_argument, fmt::format("--grpc-port: found --host {}; needed an address", s.host)));
   if (s.port > 65535) return report(Error(Code::invalid_argument, fmt::format("--port {}: needed 0 to 65535", s.port)));
   if (o.grpc_port && *o.grpc_port > 65535)
     return report(Error(Code::invalid_argument, fmt::format("--grpc-port {}: needed 0 to 65535", *o.grpc_port)));

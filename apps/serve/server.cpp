@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <linux/sockios.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/eventfd.h>
@@ -13,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "serve/listen.h"
 #include "serve/server_impl.h"
 #include "shared/try.h"
 
@@ -23,14 +23,6 @@ constexpr size_t kReadAhead = 64 << 10;                     // bytes of a connec
 constexpr auto kLinger = std::chrono::seconds(2);           // for a client to read the last answer
 constexpr auto kOnTheWay = std::chrono::milliseconds(100);  // that a request may take from its client to us
 constexpr timeval kTick = {0, 50'000};
-
-/// "127.0.0.1:8000", "[::1]:8000"
-std::string text_of(const sockaddr* address, socklen_t length) {
-  char host[NI_MAXHOST], port[NI_MAXSERV];
-  if (::getnameinfo(address, length, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-    return "?";
-  return address->sa_family == AF_INET6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
-}
 
 /// Raises the limit of open files to what the system lets this process have; connections that it admits. Of few files
 /// half are for connections.
@@ -59,40 +51,36 @@ Server::Impl::Impl(const ServerOptions& o, Api& a, Metrics& m, Budget& b, const 
     : options(o), api(a), metrics(m), budget(b), log(l) {}
 
 Server::Impl::~Impl() {
+  stop_listening();
   connections.clear();
   wake.reset();
   if (wake_fd >= 0) ::close(wake_fd);
 }
 
 Status Server::Impl::bind() {
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  const std::string port = fmt::to_string(options.port);
   const auto refused = [&](std::string_view why) {
-    return Error(Code::unreadable, fmt::format("cannot listen on {}:{}: {}", options.host, options.port, why));
+    return Error(Code::unreadable, fmt::format("cannot listen: {}", why));
   };
-  if (const int fault = ::getaddrinfo(options.host.c_str(), port.c_str(), &hints, &found); fault != 0)
-    return refused(::gai_strerror(fault));
-  const std::unique_ptr<addrinfo, Freed<addrinfo, ::freeaddrinfo>> owner(found);
   base.reset(event_base_new());
   if (!base) return refused("no event loop");
+  NNEX_ASSIGN(const Listening listening, listen_on(options.host, options.port));
+  address = listening.address;
+  path = listening.path;
   const auto on_accept = [](evconnlistener*, evutil_socket_t fd, sockaddr* from, int length, void* self) {
     static_cast<Impl*>(self)->accept(fd, from, length);
   };
-  listener.reset(evconnlistener_new_bind(base.get(), on_accept, this,
-                                         LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, SOMAXCONN,
-                                         found->ai_addr, static_cast<int>(found->ai_addrlen)));
-  if (!listener) return refused(std::strerror(errno));
+  constexpr int kListens = 0;  // already
+  listener.reset(evconnlistener_new(base.get(), on_accept, this, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC,
+                                    kListens, listening.fd));
+  if (!listener) {
+    ::close(listening.fd);
+    return refused(std::strerror(errno));
+  }
   // Too many open files, for example: connections wait until the next tick.
   evconnlistener_set_error_cb(listener.get(), [](evconnlistener* l, void* self) {
     evconnlistener_disable(l);
     static_cast<Impl*>(self)->paused = true;
   });
-  sockaddr_storage bound{};
-  socklen_t length = sizeof bound;
-  ::getsockname(evconnlistener_get_fd(listener.get()), reinterpret_cast<sockaddr*>(&bound), &length);
-  address = text_of(reinterpret_cast<const sockaddr*>(&bound), length);
   admitted = connections_admitted(options.connections);
   if (admitted < options.connections)
     log.line("connections limited", {{"connections", admitted},
@@ -132,7 +120,7 @@ void Server::Impl::accept(evutil_socket_t fd, const sockaddr* from, int length) 
   ++metrics.accepted;
   auto c = std::make_unique<Connection>(*this);
   c->id = ++last_id;
-  c->peer = text_of(from, static_cast<socklen_t>(length));
+  c->peer = address_text(from, static_cast<socklen_t>(length));
   const int yes = 1;
   (void)::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   c->stream.reset(bufferevent_socket_new(base.get(), fd, BEV_OPT_CLOSE_ON_FREE));
@@ -281,7 +269,7 @@ void Server::Impl::check_end(Clock::time_point now) {
     ending = Ending::now;
     accept_waiting();
     event_del(waiting.get());
-    listener.reset();
+    stop_listening();
   }
   const auto closed = ending_since + options.drain_delay;
   std::vector<Connection*> idle;  // those that were just taken, or kept, may get a request yet
@@ -294,6 +282,12 @@ void Server::Impl::check_end(Clock::time_point now) {
   } else if (now - ending_since > options.drain_delay + options.drain_timeout) {
     cut();
   }
+}
+
+void Server::Impl::stop_listening() {
+  if (!path.empty()) ::unlink(path.c_str());
+  path.clear();
+  listener.reset();
 }
 
 /// Waits for nobody any more.

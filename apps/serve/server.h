@@ -34,7 +34,7 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// "127.0.0.1:8000"
+  /// "127.0.0.1:8000", "unix:/run/nnex.sock"
   const std::string& address() const;
   /// Serves until SIGTERM or SIGINT has been obeyed; `reload` is called on SIGHUP. Whether every request that was
   /// taken was answered. From then on SIGTERM and SIGINT do what they did before listen().

@@ -58,7 +58,7 @@ struct Server::Impl {
   std::vector<Event> ends;  // SIGTERM, SIGINT
   Event hangup;
   int wake_fd = -1;
-  std::string address;
+  std::string address, path;  // path: of a socket in a folder
   int admitted = 0;
   std::function<void()> reload;
   std::unordered_map<uint64_t, std::unique_ptr<Connection>> connections;
@@ -100,6 +100,7 @@ struct Server::Impl {
   void check_end(Clock::time_point now);
   void cut();
   void accept_waiting();
+  void stop_listening();
   void drop_idlest();
   bool in_flight() const;
   bool closing(const Connection& c) const;
