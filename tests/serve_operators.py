@@ -423,5 +423,16 @@ def test_handed_over():
             equal(s.ask('GET', '/v2')[0], 200, 'a port')
 
 
+def test_figures():
+    """docs/serving-metrics.md names every metric, as the server describes it, and every event of the log."""
+    text = open(os.path.join(serve.HERE, '..', 'docs', 'serving-metrics.md')).read()
+    with Server(MODEL) as s:
+        told = dict(re.findall(r'^# HELP (\S+) (.*)$', s.ask('GET', '/metrics')[2].decode(), re.M))
+    equal(dict(re.findall(r'^\| `(\w+)` \| \w+ \| (.*?) \|$', text, re.M)), told, 'metrics')
+    sources = os.path.join(serve.HERE, '..', 'apps', 'serve')
+    events = {e for name in os.listdir(sources) if name.endswith('.cpp') for e in re.findall(r'log_?\.line\("([^"]+)"', open(os.path.join(sources, name)).read())}
+    equal({e for e in re.findall(r'^\| `([a-z ]+)` \| [^|]* \|$', text, re.M)}, events | {'log lines lost'}, 'events')
+
+
 if __name__ == '__main__':
     sys.exit(serve.main(globals()))
