@@ -225,7 +225,7 @@ std::string Metrics::text() const {
   single(out, "nnex_reloads_total", "counter", "Reloads that SIGHUP asked for.", reloads.load());
   single(out, "nnex_reload_failures_total", "counter", "Reloads of which something could not be done.",
          failed_reloads.load());
-  single(out, "nnex_last_reload_successful", "gauge", "0 where the last reload was none of those that did it all.",
+  single(out, "nnex_last_reload_successful", "gauge", "1 unless something of the last reload could not be done.",
          last_reload_failed.load() ? 0 : 1);
   single(out, "nnex_held_bytes", "gauge", "Memory of requests and responses.", held_bytes.load());
   single(out, "nnex_held_limit_bytes", "gauge", "Memory that requests and responses may take.", held_limit.load());
