@@ -40,7 +40,7 @@ def test_requests():
         equal((r.status_code, r.headers['Content-Type']), (400, 'application/json'), 'an error')
         check('no inputs' in r.json()['error'], r.text)
         equal(session.get(url + '/v2/models/none', timeout=20).status_code, 404, 'absent')
-        equal(session.delete(url + '/v2', timeout=20).headers['Allow'], 'GET', 'Allow')
+        equal(session.delete(url + '/v2', timeout=20).headers['Allow'], 'GET, HEAD', 'Allow')
         equal(s.metric('nnex_http_connections_total'), 2, 'connections: the session\'s, and this one')
 
 
