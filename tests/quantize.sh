@@ -108,6 +108,27 @@ m() { "$nnex" quantize "$scratch/mlp.onnxtxt" -o "$scratch/mlp.onnx" --force "$@
 expect 2 "no input 'labels'; the model has: 'x'" m --calibrate "$scratch/other.npz"
 expect 0 "1 of 1 layers quantised" m --calibrate "$scratch/more.npz" --save-recipe "$scratch/mlp.json"
 expect 0 "note: input 'x' is 0 in all samples" m --calibrate "$scratch/zeros.npz"
+# A sample is of the input's shape, or so many rows of it; rows are not dropped.
+for shape in 4 8,4; do
+  printf '<ir_version: 8, opset_import: ["" : 17]>\ng (float[%s] x) => (float[%s] y)\n<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}> { y = MatMul (x, w) }\n' "$shape" "$shape" > "$scratch/of$shape.onnxtxt"
+done
+arrays() { python3 - "$scratch/$1.npy" "$2" <<'PY'
+import struct, sys
+shape = [int(n) for n in sys.argv[2].split(',')]
+count = 1
+for n in shape: count *= n
+head = "{'descr': '<f4', 'fortran_order': False, 'shape': (%s,), }" % sys.argv[2]
+head += ' ' * (117 - len(head)) + '\n'
+open(sys.argv[1], 'wb').write(b'\x93NUMPY\x01\0' + struct.pack('<H', len(head)) + head.encode() + struct.pack('<%df' % count, *[i % 7 - 3 for i in range(count)]))
+PY
+}
+arrays rows 20,4; arrays even 16,4; arrays stacked 3,8,4
+of() { "$nnex" quantize "$scratch/of$1.onnxtxt" -o "$scratch/of.onnx" --force --calibrate "$scratch/$2.npy"; }
+expect 0 "on 20 samples" of 4 rows
+expect 0 "on 2 samples" of 8,4 even
+expect 0 "on 3 samples" of 8,4 stacked
+expect 2 "input 'x': found f32[20,4]; needed a multiple of 8 rows" of 8,4 rows
+expect 2 "input 'x': found f32[3,8,4]; needed f32[4] for each, behind one another" of 4 stacked
 expect 0 "note: measured on one sample" m --calibrate "$scratch/one.npz"
 # A recipe is of one network.
 sed 's/y = MatMul (x, w)/h = MatMul (x, w) y = MatMul (h, v)/; s/> {/, float[2,2] v = {1, -2, 3, 1}> {/' "$scratch/mlp.onnxtxt" > "$scratch/two.onnxtxt"

@@ -35,24 +35,55 @@ Result<std::vector<Value>> sample_of(const Item& item, const InputFileOptions& f
   return values;
 }
 
-/// Samples that lie behind one another in arrays.
+/// Samples that lie behind one another in arrays: of the input's shape each, or so many rows of it.
 struct Rows {
-  std::vector<Tensor> arrays;  ///< By input.
-  std::vector<int64_t> rows;   ///< Of each, in one sample.
+  struct Array {
+    Tensor all;
+    Shape sample;
+  };
+  std::vector<Array> arrays;  ///< By input.
   int64_t count = 0;
 
   Result<std::vector<Value>> sample(int64_t index) const {
     std::vector<Value> out;
-    for (size_t i = 0; i < arrays.size(); ++i) {
-      const Tensor& all = arrays[i];
-      std::vector<int64_t> extents(all.shape().begin(), all.shape().end());
-      const int64_t bytes = all.bytes() / std::max<int64_t>(extents[0], 1);
-      extents[0] = rows[i];
-      out.emplace_back(Tensor::borrow(all.dtype(), Shape(extents), all.data() + index * rows[i] * bytes, all.owner()));
+    for (const Array& a : arrays) {
+      const int64_t bytes = a.all.bytes() / count;
+      out.emplace_back(Tensor::borrow(a.all.dtype(), a.sample, a.all.data() + index * bytes, a.all.owner()));
     }
     return out;
   }
 };
+
+/// Whether an array's last extents are those of the input from `axis` on.
+bool ends_alike(const Shape& array, const PortInfo& port, size_t axis) {
+  const size_t skipped = static_cast<size_t>(array.rank()) - (port.extents.size() - axis);
+  for (size_t i = axis; i < port.extents.size(); ++i)
+    if (port.extents[i] >= 0 && port.extents[i] != array[static_cast<int64_t>(skipped + i - axis)]) return false;
+  return true;
+}
+
+/// How many samples an array has, and the shape of one: with an axis more than the input one for each index of the
+/// first, else as many of its rows as the input has (one, where that is open).
+Result<std::pair<int64_t, Shape>> divided(const Tensor& array, const PortInfo& port) {
+  const std::vector<int64_t> extents(array.shape().begin(), array.shape().end());
+  const auto wrong = [&](std::string_view needed) {
+    return Error(Code::invalid_argument, fmt::format("input '{}': found {}{}; needed {}", port.name,
+                                                     name(array.dtype()), array.shape().text(), needed));
+  };
+  if (!port.known_rank)
+    return Error(Code::invalid_argument,
+                 fmt::format("input '{}' has no axis along which samples could lie: it is {}", port.name, port.type));
+  const size_t rank = port.extents.size();
+  if (extents.size() == rank + 1 && ends_alike(array.shape(), port, 0))
+    return std::pair(extents[0], Shape(std::vector<int64_t>(extents.begin() + 1, extents.end())));
+  if (extents.size() != rank || rank == 0 || !ends_alike(array.shape(), port, 1))
+    return wrong(fmt::format("{} for each, behind one another", port.type));
+  const int64_t rows = std::max<int64_t>(port.extents[0], 1);
+  if (extents[0] % rows != 0) return wrong(fmt::format("a multiple of {} rows", rows));
+  std::vector<int64_t> one = extents;
+  one[0] = rows;
+  return std::pair(extents[0] / rows, Shape(one));
+}
 
 Result<Rows> rows_of(const std::string& path, const InputFileOptions& fit, const std::vector<PortInfo>& inputs) {
   NNEX_ASSIGN(const InputFile file, InputFile::open(path));
@@ -61,12 +92,7 @@ Result<Rows> rows_of(const std::string& path, const InputFileOptions& fit, const
         Code::invalid_argument,
         fmt::format("'{}' has one array; the model takes {} inputs (a .npz file names them)", path, inputs.size()));
   std::vector<PortInfo> many = inputs;
-  for (PortInfo& port : many) {
-    if (!port.known_rank || port.extents.empty())
-      return Error(Code::invalid_argument,
-                   fmt::format("input '{}' has no axis along which samples could lie: it is {}", port.name, port.type));
-    port.extents[0] = -1, port.dims[0] = "samples";
-  }
+  for (PortInfo& port : many) port.known_rank = false, port.extents.clear(), port.dims.clear();
   std::vector<Value> arrays;
   if (file.by_names()) {
     NNEX_ASSIGN(auto named, values_in(path, many, fit, true));
@@ -78,15 +104,15 @@ Result<Rows> rows_of(const std::string& path, const InputFileOptions& fit, const
   Rows out;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const PortInfo& port = inputs[i];
-    const Value& v = arrays[i];
-    if (!v.tensor()) return Error(Code::invalid_argument, fmt::format("input '{}' is no tensor", port.name));
-    out.arrays.push_back(*v.tensor());
-    out.rows.push_back(std::max<int64_t>(port.extents[0], 1));
-    const int64_t found = v.tensor()->shape()[0] / out.rows.back();
-    if (out.arrays.size() > 1 && found != out.count)
+    const Tensor* const t = arrays[i].tensor();
+    if (!t) return Error(Code::invalid_argument, fmt::format("input '{}' is no tensor", port.name));
+    auto parts = divided(*t, port);
+    if (!parts.ok()) return std::move(parts).error().during(fmt::format("reading samples of '{}'", path));
+    if (!out.arrays.empty() && parts->first != out.count)
       return Error(Code::invalid_argument, fmt::format("'{}' has {} samples of '{}', {} of '{}'; needed as many", path,
-                                                       out.count, inputs[0].name, found, port.name));
-    out.count = found;
+                                                       out.count, inputs[0].name, parts->first, port.name));
+    out.count = parts->first;
+    out.arrays.push_back({*t, std::move(parts->second)});
   }
   if (out.count == 0) return Error(Code::invalid_argument, fmt::format("'{}' has no samples", path));
   return out;

@@ -137,8 +137,8 @@ Status Document::node_now(NodeId id) {
         return Error(Code::unsupported, "bit_cast: scalars of a document are float32, which keeps no bits of float64");
   for (ValueId v : n.out)
     if (v.valid() && !concrete(graph_[v].type))
-      return failure(Code::unsupported, "{}: its result is {}; NNEF needs known extents", n.op->name,
-                     graph_[v].type.text());
+      return failure(Code::unsupported, "{}: its result is {}; NNEF {}", n.op->name, graph_[v].type.text(),
+                     graph_[v].type.is_tensor() ? "needs known extents" : "has tensors alone");
   WriteNode w;
   w.node = &n;
   if (n.op->attrs.copy && n.attrs) w.attrs = n.op->attrs.copy(n.attrs.get());

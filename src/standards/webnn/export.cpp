@@ -267,7 +267,9 @@ void Writer::node(NodeId id) {
   for (ValueId v : n.out)
     if (v.valid() && !is_tensor_of_numbers(graph_, v))
       return refuse(fmt::format("{}: a result is {}; {}", n.op->name, graph_[v].type.text(),
-                                concrete(graph_[v].type) ? "WebNN has no such tensor" : "WebNN needs known extents"));
+                                !graph_[v].type.is_tensor() ? "WebNN has tensors alone"
+                                : concrete(graph_[v].type)  ? "WebNN has no such tensor"
+                                                            : "WebNN needs known extents"));
   if (std::none_of(n.out.begin(), n.out.end(), [](ValueId v) { return v.valid(); })) return;
   RowNode w{*this, n, {n.op, n.attrs.get(), n.in, {}}, nullptr};
   if (n.op->attrs.copy) {
