@@ -38,6 +38,17 @@ void note_untyped(const ir::Graph& graph, std::vector<std::string>& notes) {
   }
 }
 
+/// Bytes of constants of codes and halves as floats.
+int64_t widened_bytes(const ir::Graph& graph) {
+  int64_t sum = 0;
+  for (uint32_t n = 0; n < graph.value_count(); ++n) {
+    const ValueDef& v = graph[ValueId{n}];
+    const Tensor* t = v.uses.empty() ? nullptr : v.constant.tensor();
+    if (t && t->dtype() != DType::boolean && bits(t->dtype()) <= 16) sum += t->count() * int64_t{sizeof(float)};
+  }
+  return sum;
+}
+
 /// The lines of a list behind its first, at most three of them, each cut where its places grow many.
 std::string in_one_line(std::string_view text) {
   constexpr size_t kLines = 3, kLength = 200;
@@ -145,9 +156,9 @@ Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options,
     case Format::c: {
       if (!built(Format::c)) break;
       const std::string name = options.name.empty() ? std::filesystem::path(file_name).stem().string() : options.name;
-      const int64_t stored = constant_bytes(*out.graph);
+      const int64_t stored = constant_bytes(*out.graph), widened = widened_bytes(*out.graph);
       NNEX_ASSIGN(out.c, c_format::to_c(*out.graph, name));
-      if (out.c.weight_bytes > 2 * stored)
+      if (out.c.weight_bytes > 2 * stored && widened > out.c.weight_bytes / 2)
         out.notes.push_back(
             fmt::format("codes and halves of the model become floats in C: {} bytes of constants, {} there",
                         out.c.weight_bytes, stored));

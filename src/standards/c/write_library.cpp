@@ -219,20 +219,22 @@ static void tile_@S(long rows, long columns, long k, const @T *a, long a_row, lo
 }
 )"},
     {"pack", R"(
-/* The columns of b, 16 at a time: packed[j / 16][i][j % 16] = b[i][j]; past the last one zeros. */
+/* The columns of b, 16 at a time: packed[j / 16][i][j % 16] = b[i][j], and 16 zeros. */
 static void pack_@S(long k, long n, const @T *b, long b_row, long b_step, @T *restrict packed) {
   for (long j = 0; j < n; j += 16)
     for (long i = 0; i < k; ++i)
-      for (long c = 0; c < 16; ++c) *packed++ = j + c < n ? b[i * b_row + (j + c) * b_step] : 0;
+      for (long c = j; c < n && c < j + 16; ++c) *packed++ = b[i * b_row + c * b_step];
+  for (long c = 0; c < 16; ++c) packed[c] = 0;
 }
 )"},
     {"product", R"(
-/* y = a b: m by k by n. b lies as pack has it. */
+/* y = a b: m by k by n. b lies as pack has it: of its last columns tiles read those of the next row, too. */
 static void product_@S(long m, long k, long n, const @T *a, long a_row, long a_step, const @T *b, @T *restrict y) {
-  for (long j = 0; j < n; j += 16)
+  for (long j = 0; j < n; j += 16) {
+    const long columns = n - j < 16 ? n - j : 16;
     for (long i = 0; i < m; i += 4)
-      tile_@S(m - i < 4 ? m - i : 4, n - j < 16 ? n - j : 16, k, a + i * a_row, a_row, a_step, b + j * k, 16, 0,
-              y + i * n + j, n);
+      tile_@S(m - i < 4 ? m - i : 4, columns, k, a + i * a_row, a_row, a_step, b + j * k, columns, 0, y + i * n + j, n);
+  }
 }
 )",
      kTileNeeds},

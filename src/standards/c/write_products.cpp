@@ -17,30 +17,27 @@ namespace {
 
 constexpr int64_t kTile = 16;  ///< Columns that are computed at a time (write_library.cpp).
 
-int64_t in_tiles(int64_t n) { return (n + kTile - 1) / kTile * kTile; }
-
 bool has_products(DType type) {
   return type == DType::f32 || type == DType::f64 || type == DType::i32 || type == DType::i64;
 }
 
 // ---- Products
 
-/// Matrices of a constant in the order that the library's product reads them: [tile][row][column of the tile].
+/// Matrices of a constant in the order that the library's product reads them, [tile][row][column of the tile], and what
+/// is read beyond the last row.
 Tensor packed(const Tensor& b, int64_t matrices, int64_t k, int64_t n, const MatrixSteps& steps) {
   const auto bytes = static_cast<size_t>(width(b.dtype()));
-  auto made = Tensor::make(b.dtype(), {matrices, in_tiles(n), k});
+  auto made = Tensor::make(b.dtype(), {matrices * n * k + kTile});
   NNEX_ASSERT(made.ok());
   std::byte* to = made->mutable_data();
   for (int64_t m = 0; m < matrices; ++m)
     for (int64_t j = 0; j < n; j += kTile)
       for (int64_t i = 0; i < k; ++i)
-        for (int64_t c = j; c < j + kTile; ++c, to += bytes) {
+        for (int64_t c = j; c < std::min(j + kTile, n); ++c, to += bytes) {
           const int64_t at = m * k * n + i * steps.row + c * steps.column;
-          if (c < n)
-            std::copy_n(b.data() + static_cast<size_t>(at) * bytes, bytes, to);
-          else
-            std::fill_n(to, bytes, std::byte{0});
+          std::copy_n(b.data() + static_cast<size_t>(at) * bytes, bytes, to);
         }
+  std::fill_n(to, bytes * kTile, std::byte{0});
   return std::move(*made);
 }
 
@@ -56,7 +53,6 @@ void write_product(StepWriter& w, bool transpose_a, bool transpose_b) {
   const Shape a_batch = without_matrices(a), b_batch = without_matrices(b);
   const Shape batch = broadcast(a_batch, b_batch).value_or(Shape{});
   const std::string product = w.need("product", type), out = w.out(), in = w.in(0);
-  const int64_t tiles = in_tiles(p.n) * p.k;
   Ints a_steps = broadcast_steps(a_batch, batch), b_steps = broadcast_steps(b_batch, batch);
   Ints y_steps = row_major_strides(batch);
   for (size_t i = 0; i < y_steps.size(); ++i) a_steps[i] *= p.m * p.k, y_steps[i] *= p.m * p.n;
@@ -69,7 +65,7 @@ void write_product(StepWriter& w, bool transpose_a, bool transpose_b) {
     return offset == "0" ? pointer : fmt::format("{} + {}", pointer, offset);
   };
   if (constant) {
-    for (int64_t& s : b_steps) s *= tiles;
+    for (int64_t& s : b_steps) s *= p.k * p.n;
     const std::string name = w.graph()[w.node().in[1]].name;
     const std::string table = w.table(packed(*constant, b_batch.count(), p.k, p.n, p.b_steps), name);
     Nest(batch, {{in, a_steps}, {table, b_steps}, {out, y_steps}}).places(w.body(), [&](const auto& at) {
@@ -78,7 +74,7 @@ void write_product(StepWriter& w, bool transpose_a, bool transpose_b) {
     return;
   }
   for (int64_t& s : b_steps) s *= p.k * p.n;
-  const std::string second = w.in(1), matrix = w.scratch(type, tiles), pack = w.need("pack", type);
+  const std::string second = w.in(1), matrix = w.scratch(type, p.k * p.n + kTile), pack = w.need("pack", type);
   Nest(batch, {{in, a_steps}, {second, b_steps}, {out, y_steps}}).places(w.body(), [&](const auto& at) {
     w.body().line("{}({}, {}, {}, {}, {}, {});", pack, p.k, p.n, sum(second, at[1]), p.b_steps.row, p.b_steps.column,
                   matrix);

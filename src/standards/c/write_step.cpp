@@ -37,6 +37,15 @@ size_t Parts::weight(const ir::Graph& graph, ValueId v) {
 }
 
 size_t Parts::weight(Tensor content, std::string_view name) {
+  const auto bytes = [](const Tensor& t) {
+    return std::string_view(reinterpret_cast<const char*>(t.data()), static_cast<size_t>(t.bytes()));
+  };
+  const size_t hash = std::hash<std::string_view>()(bytes(content));
+  for (auto [at, end] = by_content_.equal_range(hash); at != end; ++at) {
+    const Tensor& other = weights_[at->second].content;
+    if (other.dtype() == content.dtype() && bytes(other) == bytes(content)) return at->second;
+  }
+  by_content_.emplace(hash, weights_.size());
   weights_.push_back({identifier(fmt::format("w{}_{}", weights_.size(), name), "w", taken_), std::move(content)});
   return weights_.size() - 1;
 }

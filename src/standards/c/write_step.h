@@ -43,6 +43,7 @@ class Parts {
                        const std::string& body);
   /// A function of the library that stands before all others (write_library.h), with those it needs: its name.
   std::string library(std::string_view name, DType type);
+  /// Which of the constants this is: those of one type and the same bytes are one.
   size_t weight(const ir::Graph& graph, ValueId v);
   size_t weight(Tensor content, std::string_view name);
 
@@ -57,6 +58,7 @@ class Parts {
   std::set<std::string> in_library_;
   std::unordered_map<std::string, std::string> names_;  // of functions by their text
   std::unordered_map<uint32_t, size_t> weight_of_;      // by value
+  std::unordered_multimap<size_t, size_t> by_content_;  // by hashes
   std::vector<Weight> weights_;
   std::set<std::string> taken_;
 };
