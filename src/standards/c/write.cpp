@@ -41,6 +41,7 @@ class NetworkWriter {
   /// Makes the steps; nodes that cannot be written are listed.
   void steps(std::vector<Unwritable>& refused) {
     find_fused();
+    find_last_uses();
     for (const NodeId id : graph_.order()) {
       const Node& n = graph_[id];
       std::string reason = impossible(n);
@@ -52,7 +53,7 @@ class NetworkWriter {
       StepWriter w(graph_, id, parts_);
       const RowEntry* row = find_row(n.op->name);
       if (n.op->view || (row && row->keeps && row->keeps(w))) {
-        view_of_[n.out[0].n] = root(n.in[0]);
+        shares(n.out[0], n.in[0]);
         continue;
       }
       if (is_map(*n.op))
@@ -123,6 +124,40 @@ class NetworkWriter {
     return at == view_of_.end() ? v : at->second;
   }
 
+  // ---- Values that share memory
+
+  /// `v` lies where `other` does.
+  void shares(ValueId v, ValueId other) {
+    const ValueId first = root(other);
+    view_of_[v.n] = first;
+    last_use_[first.n] = std::max(last_use_[first.n], last_use_[v.n]);
+  }
+  /// When each value is read the last time, by the position of what reads it.
+  void find_last_uses() {
+    const std::vector<NodeId> order = graph_.order();
+    for (size_t i = 0; i < order.size(); ++i) position_[order[i].n] = i;
+    for (const NodeId id : order)
+      for (const ValueId v : graph_[id].in) {
+        const auto loop = fused_into_.find(id.n);
+        const size_t at = position_[loop == fused_into_.end() ? id.n : loop->second.n];
+        if (v.valid()) last_use_[v.n] = std::max(last_use_[v.n], at);
+      }
+    for (const ValueId v : graph_.outputs()) last_use_[v.n] = order.size();
+    for (const ValueId v : graph_.inputs()) last_use_[v.n] = order.size();  // they are the caller's
+  }
+  /// Whether a loop over `shape` that ends in `last` may write its results over `v`, each where it has read an element.
+  bool dies_in(ValueId v, const Ints& steps, NodeId last) const {
+    const ValueId first = root(v);
+    const auto use = last_use_.find(first.n);
+    const Type &from = graph_[first].type, &to = graph_[graph_[last].out[0]].type;
+    const Shape shape = extents(graph_[last].out[0]);
+    const Ints dense = row_major_strides(shape);
+    for (size_t i = 0; i < dense.size(); ++i)
+      if (steps[i] != dense[i] && shape[static_cast<int64_t>(i)] != 1) return false;
+    return graph_[first].producer.valid() && use != last_use_.end() && use->second == position_.at(last.n) &&
+           from.dtype == to.dtype && graph_[v].type.dtype == to.dtype && extents(first).count() == shape.count();
+  }
+
   // ---- Maps that share a loop
 
   /// A map whose one reader is a map over the same extents is computed in the reader's loop.
@@ -171,6 +206,7 @@ class NetworkWriter {
       DType type = DType::none;
     };
     std::vector<Access> accesses;
+    std::vector<ValueId> sources;  // by access
     std::vector<Read> reads;
     std::vector<std::vector<std::string>> operands(nodes.size());
     for (size_t i = 0; i < nodes.size(); ++i) {
@@ -193,14 +229,20 @@ class NetworkWriter {
           continue;
         }
         const std::string name = fmt::format("x{}", reads.size());
-        accesses.push_back({w.read(n.in[k]), broadcast_steps(*own, shape)});
+        accesses.push_back({"", broadcast_steps(*own, shape)});
+        sources.push_back(n.in[k]);
         reads.push_back({name, w.type(n.in[k])});
         operands[i].push_back(name);
         if (!along_axis) known[n.in[k].n] = name;
       }
       if (i + 1 < nodes.size()) known[n.out[0].n] = fmt::format("v{}", i);
     }
-    accesses.push_back({w.out(), row_major_strides(shape)});
+    const std::string out = w.out();
+    const ValueId over = replaced_by(last, accesses, sources);
+    for (size_t r = 0; r < sources.size(); ++r)
+      accesses[r].name = over.valid() && root(sources[r]) == over ? out : w.read(sources[r]);
+    if (over.valid()) shares(graph_[last].out[0], over);
+    accesses.push_back({out, row_major_strides(shape)});
     Nest(shape, accesses).write(w.body(), [&](const auto& at) {
       for (size_t r = 0; r < reads.size(); ++r)
         w.body().line("const {} {} = {};", c_type(reads[r].type), reads[r].name, at[r]);
@@ -213,6 +255,17 @@ class NetworkWriter {
           w.body().line("const {} v{} = {};", c_type(w.type(n.out[0])), i, expression);
       }
     });
+  }
+
+  /// What the results of a loop lie over, where one of the values that it reads is not needed after; invalid: nothing.
+  ValueId replaced_by(NodeId last, const std::vector<Access>& accesses, const std::vector<ValueId>& sources) const {
+    const auto dies = [&](size_t r) { return dies_in(sources[r], accesses[r].steps, last); };
+    for (size_t r = 0; r < sources.size(); ++r) {
+      bool all = dies(r);
+      for (size_t s = 0; all && s < sources.size(); ++s) all = !(root(sources[s]) == root(sources[r])) || dies(s);
+      if (all) return root(sources[r]);
+    }
+    return {};
   }
 
   std::string kind_of(NodeId id) const {
@@ -334,7 +387,9 @@ class NetworkWriter {
   std::vector<Step> steps_;
   std::map<uint32_t, NodeId> fused_into_;          // a node: the last of its loop
   std::map<uint32_t, std::vector<NodeId>> fused_;  // the last node of a loop: the others, backwards
-  std::map<uint32_t, ValueId> view_of_;            // a value: whose elements it has
+  std::map<uint32_t, ValueId> view_of_;            // a value: where whose elements lie it lies
+  std::map<uint32_t, size_t> position_;            // of nodes
+  std::map<uint32_t, size_t> last_use_;            // of values; of roots with those that share their memory
   std::map<uint32_t, Place> places_;               // by values that are no views
   std::map<size_t, size_t> copied_to_;             // a step that copies: the output
   std::vector<int64_t> offsets_;                   // in the arena, by request
