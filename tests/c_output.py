@@ -170,6 +170,30 @@ def refusals():
         check('.C is C++', done.returncode == 2 and 'as compilers take .C for C++' in done.stderr, done.stderr)
 
 
+def sizes():
+    """Bytes of constants and of the arena, of networks whose floats are counted easily."""
+    def size_of(label, body, dice=random.Random(7)):
+        with tempfile.TemporaryDirectory() as scratch:
+            path, net = os.path.join(scratch, label + '.onnxtxt'), os.path.join(scratch, label + '.c')
+            with open(path, 'w') as file:
+                file.write('<ir_version: 8, opset_import: ["" : 18]>\n' + re.sub(r'\{(\d+) numbers\}', lambda m: '{' + ', '.join('%.6g' % dice.uniform(-1, 1) for _ in range(int(m[1]))) + '}', body))
+            done = nnex('convert', path, net, '--json')
+            if not check(label + ': converted', done.returncode == 0, done.stderr[:300]): return 0, 0
+            told = json.loads(done.stdout)
+            check(label + ': no note tells of codes', 'notes' not in told or told['notes'] == [], str(told.get('notes')))
+            with open(net[:-1] + 'h') as file: return int(re.search(r'(\d+) bytes of constants', file.read())[1]), told['arena_bytes']
+
+    for columns in (1, 2, 15, 17):
+        constants, _ = size_of('wide', 'g (float[1,512] x) => (float[1,%d] y) <float[512,%d] w = {%d numbers}> {\n  y = MatMul(x, w)\n}\n' % (columns, columns, 512 * columns))
+        check('a matrix of %d columns is stored by itself' % columns, 0 < constants <= 512 * columns * 4 + 64, str(constants))
+    constants, _ = size_of('tied', 'g (float[1,32] x) => (float[1,32] y) <float[32,32] w = {1024 numbers}> {\n  a = MatMul(x, w)\n  b = Relu(a)\n  c = MatMul(b, w)\n  d = Relu(c)\n  y = MatMul(d, w)\n}\n')
+    check('weights that layers share are stored once', 0 < constants <= 4096 + 64, str(constants))
+    plane = 4 * 24 * 24 * 4
+    layers = ''.join('  c%d = Conv <pads = [1, 1, 1, 1]> (%s, w)\n  r%d = Relu(c%d)\n' % (i, 'r%d' % (i - 1) if i else 'x', i, i) for i in range(4))
+    _, arena = size_of('chain', 'g (float[1,4,24,24] x) => (float[1,4,24,24] r3) <float[4,4,3,3] w = {144 numbers}> {\n%s}\n' % layers)
+    check('what is element by element is computed in place', 0 < arena <= 2 * plane + 4096, str(arena))
+
+
 def alive(pid):
     try: os.kill(pid, 0)
     except ProcessLookupError: return False
@@ -186,6 +210,14 @@ def compilers():
                   '%d %s' % (done.returncode, done.stderr))
             check('its lines are lines', '\\u000a' not in done.stderr, done.stderr)
         check('no file is left of them', os.listdir(scratch) == [], str(os.listdir(scratch)))
+        foreign = os.path.join(scratch, 'foreign')  # a library of another processor: bytes 18 and 19 of an ELF file
+        with open(foreign, 'w') as file:
+            file.write('#!/bin/sh\ncc "$@" || exit\nwhile [ "$1" != -o ]; do shift; done\nprintf \'\\363\\0\' | dd of="$2" bs=1 seek=18 conv=notrunc 2> /dev/null\n')
+        os.chmod(foreign, 0o755)
+        done = nnex('convert', shapes, net, '--set', 'N=1', CC=foreign)
+        check('a compiler of another machine', done.returncode == 4 and 'makes programs for another machine' in done.stderr and '--no-verify' in done.stderr,
+              '%d %s' % (done.returncode, done.stderr))
+        os.remove(foreign)
         slow, mark = os.path.join(scratch, 'slow'), os.path.join(scratch, 'mark')
         with open(slow, 'w') as file: file.write('#!/bin/sh\nsleep 47 & echo $$ $! >%s.new\nmv %s.new %s\nwait\n' % (mark, mark, mark))
         os.chmod(slow, 0o755)
@@ -232,10 +264,17 @@ with tempfile.TemporaryDirectory() as folder:
          '  a = MatMul(LANES, WINDOW)\n  HUGE_VAL = Add(a, SIZE_MAX)\n  INT8_MAX = Mul(M_PI, SIZE_MAX)\n}\n', dialects=('gnu17',))
     body = ('g (float[2,4] x) => (float[2,1] y, float[2,1] s, float[2,4] n, uint8[2,4] q, float scale, uint8 zero) {\n  axes = Constant <value_ints = [1]> ()\n'
             '  y = ReduceL2(x, axes)\n  s = ReduceSumSquare(x, axes)\n  n = LpNormalization <p = 2> (x)\n  q, scale, zero = DynamicQuantizeLinear(x)\n}\n')
+    # Results over what they are made of, and what may not be: read again, in another order, or of another type.
+    text('places', 'g (float[1,2,3,3] x) => (float[1,2,3,3] y, float[1,2,3,3] z, int32[1,2,3,3] i, float[18] v, float[3,3] s) {\n'
+         '  c = MaxPool <kernel_shape = [1, 1]> (x)\n  r = Neg(c)\n  t = Transpose <perm = [0, 1, 3, 2]> (r)\n  y = Add(r, t)\n  z = Sub(t, y)\n'
+         '  p = MaxPool <kernel_shape = [1, 1]> (z)\n  ten = Constant <value_float = 10.0> ()\n  w = Mul(p, ten)\n  i = Cast <to = 6> (w)\n'
+         '  flat = Constant <value_ints = [18]> ()\n  q = MaxPool <kernel_shape = [1, 1]> (t)\n  f = Reshape(q, flat)\n  v = Mul(f, f)\n'
+         '  m = MatMul(q, q)\n  first = Constant <value_ints = [0, 1]> ()\n  n = ReduceSum <keepdims = 0> (m, first)\n  e = Exp(n)\n  s = Div(e, n)\n}\n', sanitized=True)
     text('large', body, values_of=edges(1e20, -3e19, 2e19, 1, 5, 2, 1, 0))
     text('small', body, values_of=edges(1e-25, -3e-26, 2e-25, 0))
     text('infinite', body, values_of=edges(math.inf, 2, -1, 3, 1))
     text('nan', body, values_of=edges(1, 2, math.nan, 3, 5))
+sizes()
 refusals()
 compilers()
 if MODELS:

@@ -112,6 +112,15 @@ std::string printed(const std::string& log) {
   return text;
 }
 
+/// Whether a file is one of programs, but of another machine or system than this program is. Only asked where that can
+/// be told from files (Linux).
+bool is_of_another_machine(const std::string& library) {
+  constexpr size_t kForm = 6, kMachine = 18, kEnd = 20;  // of ELF: width and byte order, then the processor
+  const auto made = read_begin(library, kEnd), own = read_begin("/proc/self/exe", kEnd);
+  if (!made.ok() || !own.ok() || made->size() < kEnd || own->size() < kEnd) return false;
+  return made->compare(0, kForm, *own, 0, kForm) != 0 || made->compare(kMachine, 2, *own, kMachine, 2) != 0;
+}
+
 /// Whether the compiler makes a library of next to nothing: else what was written is not to blame.
 Result<bool> compiles_at_all(std::vector<std::string> words, const std::string& path, const RunOptions& run) {
   const std::string source = path + ".probe.c", log = path + ".probe.log";
@@ -206,6 +215,10 @@ Result<std::unique_ptr<WrittenModel>> compile_c(const c_format::Written& model, 
         .helped_by(unproven());
   }
   std::unique_ptr<void, Closer> loaded(::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL));
+  if (!loaded && is_of_another_machine(library))
+    return failure(Code::unsupported, "'{}' makes programs for another machine, which this one cannot call; {}",
+                   words[0], kCompilerUse)
+        .helped_by(unproven());
   if (!loaded)
     return failure(Code::unsupported, "what was compiled cannot be loaded: {}; {}", ::dlerror(), kCompilerUse)
         .helped_by(unproven());
