@@ -18,6 +18,7 @@ bool copies(const ir::Graph& graph, const Node& node) {
 void become_copy(ir::Graph& graph, NodeId id) {
   const ValueId old = graph[id].out[0];
   const ValueId copy = Builder(graph, id)("copy", {graph[id].in[0]});
+  graph.set_type(copy, graph[old].type);
   graph.replace_uses(old, copy);
   graph.set_name(copy, graph[old].name);
   graph.erase(id);
