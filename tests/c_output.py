@@ -106,7 +106,7 @@ def network(label, model, options, sanitized=False, values_of=numbers, dialects=
         done = nnex('convert', model, source, '--json', *options)
         if not check(label + ': converted', done.returncode == 0, done.stderr.strip()[:600]): return
         told = json.loads(done.stdout)
-        check(label + ': proven', told['format'] == 'c' and told['proof']['verdict'] == 'same', done.stdout[:300])
+        check(label + ': proven', told['format'] == 'c' and told['proof'].get('verdict') == 'same', done.stdout[:300])
         with open(source[:-1] + 'h') as file: header = file.read()
         inputs, outputs = members(header, name + '_inputs'), members(header, name + '_outputs')
         check(label + ': the arena is told', '#define %s_ARENA_BYTES %d\n' % (name.upper(), told['arena_bytes']) in header)
@@ -194,6 +194,53 @@ def sizes():
     check('what is element by element is computed in place', 0 < arena <= 2 * plane + 4096, str(arena))
 
 
+def codes():
+    """Products of codes: they are integers, stored as the model stores them, and give what nnex itself gives bit for bit."""
+    dice = random.Random(11)
+    def some(count, low, high): return '{' + ', '.join(str(dice.randint(low, high)) for _ in range(count)) + '}'
+    def scales(count): return '{' + ', '.join('%.6g' % dice.uniform(0.002, 0.01) for _ in range(count)) + '}'
+    def made(label, body, constants, arena=None):
+        with tempfile.TemporaryDirectory() as folder:
+            path, net = os.path.join(folder, label + '.onnxtxt'), os.path.join(folder, label + '.c')
+            with open(path, 'w') as file: file.write('<ir_version: 8, opset_import: ["" : 18]>\n' + body)
+            network(label, path, [], sanitized=True)
+            done = nnex('convert', path, net, '--json')
+            if not check(label + ': again', done.returncode == 0, done.stderr[:300]): return
+            told = json.loads(done.stdout)
+            check(label + ': constants', told['weight_bytes'] <= constants, str(told['weight_bytes']))
+            if arena: check(label + ': arena', told['arena_bytes'] <= arena, str(told['arena_bytes']))
+
+    # Between QuantizeLinear and DequantizeLinear: a scale for each channel, groups, strides, borders, a Relu, a pool, a sum of two, a matrix.
+    made('between', 'g (float[1,4,12,12] x) => (uint8[1,8,6,6] r, float[1,5] y) <float s = {0.011}, uint8 z = {121}, float t = {0.05}, uint8 none = {0}, float u = {0.09}, int8 mid = {-7},\n'
+         '  int8[8,4,3,3] w = %s, float[8] ws = %s, int8[8] wz = %s, int32[8] b = %s, float bs = {0.0001}, int32 bz = {0}, uint8[8,2,3,3] v = %s, float vs = {0.007}, uint8 vz = {90},\n'
+         '  int8[5,288] m = %s, float[5] ms = %s, int8[5] mz = %s, int64[2] flat = {1, -1}> {\n'
+         '  xq = QuantizeLinear(x, s, z)\n  xd = DequantizeLinear(xq, s, z)\n  wd = DequantizeLinear <axis = 0> (w, ws, wz)\n  bd = DequantizeLinear(b, bs, bz)\n'
+         '  c = Conv <pads = [1, 1, 1, 1], strides = [2, 2]> (xd, wd, bd)\n  e = Relu(c)\n  eq = QuantizeLinear(e, t, none)\n  ed = DequantizeLinear(eq, t, none)\n'
+         '  vd = DequantizeLinear(v, vs, vz)\n  f = Conv <pads = [2, 2, 2, 2], dilations = [2, 2], group = 4> (ed, vd)\n  fq = QuantizeLinear(f, u, mid)\n  fd = DequantizeLinear(fq, u, mid)\n'
+         '  p = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (fd)\n  a = Add(p, ed)\n  r = QuantizeLinear(a, u, none)\n  rd = DequantizeLinear(r, u, none)\n'
+         '  h = Reshape(rd, flat)\n  md = DequantizeLinear <axis = 0> (m, ms, mz)\n  y = Gemm <transB = 1> (h, md)\n}\n'
+         % (some(288, -128, 127), scales(8), '{0, 0, 0, 0, 0, 0, 0, 0}', some(8, -900, 900), some(144, 0, 255), some(1440, -100, 100), scales(5), '{0, 0, 0, 0, 0}'),
+         288 + 2 * 144 + 1440 + 600, 4 * 12 * 12 + 4 * 8 * 6 * 6 + 8192)
+    # Each operator that multiplies codes; zero points of weights, too, that bytes do not hold.
+    made('operators', 'g (uint8[3,2,9] x, uint8[7,20] a) => (int32[3,4,9] c, int8[3,4,9] q, int32[7,6] m, uint8[7,6] n) <uint8 xz = {130}, int8[4,2,3] w = %s, int8 wz = {-3}, float s = {0.02},\n'
+         '  float[4] ws = %s, int8 yz = {5}, int32[4] b = %s, uint8[20,6] v = %s, uint8[6] vz = {0, 255, 3, 128, 127, 200}, float ns = {0.7}, uint8 nz = {100}, int8[4] wzs = {-3, 0, 4, 127}> {\n'
+         '  c = ConvInteger <pads = [1, 1]> (x, w, xz, wz)\n  q = QLinearConv <pads = [2, 0]> (x, s, xz, w, ws, wzs, ns, yz, b)\n'
+         '  m = MatMulInteger(a, v, xz, vz)\n  n = QLinearMatMul(a, s, xz, v, s, nz, ns, nz)\n}\n' % (some(24, -128, 127), scales(4), some(4, -500, 500), some(120, 0, 255)), 24 + 48 + 2 * 240 + 200)
+
+
+def together():
+    """Two files compiled as one: what they share is there once, what is theirs has their names."""
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, model in (('first', 'depthwise'), ('second', 'transformer')):
+            done = nnex('convert', os.path.join(ROOT, 'models/small', model + '.onnx'), os.path.join(scratch, name + '.c'), '--set', 'N=1', '--no-verify')
+            check('%s.c' % name, done.returncode == 0, done.stderr)
+        both = os.path.join(scratch, 'both.c')
+        with open(both, 'w') as file: file.write('#include "first.c"\n#include "second.c"\n')
+        for compiler in COMPILERS:
+            made = subprocess.run([compiler, *FLAGS, '-c', both, '-o', os.path.join(scratch, 'both.o')], capture_output=True, text=True)
+            check('two files as one by ' + compiler, made.returncode == 0, made.stderr[:400])
+
+
 def alive(pid):
     try: os.kill(pid, 0)
     except ProcessLookupError: return False
@@ -270,11 +317,14 @@ with tempfile.TemporaryDirectory() as folder:
          '  p = MaxPool <kernel_shape = [1, 1]> (z)\n  ten = Constant <value_float = 10.0> ()\n  w = Mul(p, ten)\n  i = Cast <to = 6> (w)\n'
          '  flat = Constant <value_ints = [18]> ()\n  q = MaxPool <kernel_shape = [1, 1]> (t)\n  f = Reshape(q, flat)\n  v = Mul(f, f)\n'
          '  m = MatMul(q, q)\n  first = Constant <value_ints = [0, 1]> ()\n  n = ReduceSum <keepdims = 0> (m, first)\n  e = Exp(n)\n  s = Div(e, n)\n}\n', sanitized=True)
+    text('dropout', 'g (float[2,4] x) => (float[2,4] y) {\n  r = Relu(x)\n  y = Dropout(r)\n}\n')
     text('large', body, values_of=edges(1e20, -3e19, 2e19, 1, 5, 2, 1, 0))
     text('small', body, values_of=edges(1e-25, -3e-26, 2e-25, 0))
     text('infinite', body, values_of=edges(math.inf, 2, -1, 3, 1))
     text('nan', body, values_of=edges(1, 2, math.nan, 3, 5))
 sizes()
+codes()
+together()
 refusals()
 compilers()
 if MODELS:

@@ -18,11 +18,12 @@ done
 expect 0 "8 of 8 rows (100.00 %)" q -o "$scratch/percentile.onnx" --calibrate "$scratch/list" --method percentile
 expect 0 "constants" q -o "$scratch/four.onnx" --weights int4
 expect 0 "sound" "$nnex" check "$scratch/four.onnx"
-# Codes stay as they are; in C they are floats, which is told.
+# Codes stay as they are; in C, too, where codes meet them; others are floats, which is told.
 expect 0 "layers quantised" "$nnex" quantize "$shapes/../small/transformer.onnx" -o "$scratch/matrices.onnx" --weights int4
 expect 4 "its weights are codes already, which stay" "$nnex" quantize "$scratch/matrices.onnx" -o "$scratch/again.onnx" --weights int4
 expect 4 "its weights are codes already, which stay" "$nnex" quantize "$scratch/q.onnx" -o "$scratch/again.onnx" --calibrate "$scratch/list"
-expect 0 "codes and halves of the model become floats in C: " "$nnex" convert "$scratch/q.onnx" "$scratch/q.c" --set N=1 --no-verify
+expect 0 "codes and halves of the model become floats in C: " "$nnex" convert "$scratch/matrices.onnx" "$scratch/four.c" --set N=1 --no-verify
+expect 0 "20480 of memory for a run" "$nnex" convert "$scratch/q.onnx" "$scratch/q.c" --set N=1
 
 # Layer by layer: what stands for a tensor behind its codes is that tensor, by names and without them.
 expect 1 "21 tensors inside, 16 compared" "$nnex" compare "$model" "$scratch/q.onnx" -i "$shapes/star.png" --layers

@@ -69,10 +69,12 @@ std::optional<Columns> columns_of(const ir::Graph& graph, const Node& codes, int
   return Columns{*std::move(scale), *std::move(zero)};
 }
 
-/// The axis of w along which a product's columns lie; nothing where no kernel of bytes knows the product.
-std::optional<int64_t> column_axis(const Node& product, const Shape& w) {
+/// The axis of w along which a product's columns lie; nothing where nobody multiplies bytes so.
+std::optional<int64_t> column_axis(const Node& product, const Shape& w, ConvLayout layout) {
   if (const auto* conv = attrs_if<ConvAttrs>(product))
-    return conv->channels_last && conv->border == ConvBorder::constant ? std::optional(int64_t{0}) : std::nullopt;
+    return conv->channels_last == (layout == ConvLayout::channels_last) && conv->border == ConvBorder::constant
+               ? std::optional(int64_t{0})
+               : std::nullopt;
   bool known = w.rank() == 2, transposed = false;
   if (const auto* linear = attrs_if<LinearAttrs>(product))
     known &= !linear->transpose_a && linear->alpha == 1 && linear->beta == 1, transposed = linear->transpose_b;
@@ -81,10 +83,94 @@ std::optional<int64_t> column_axis(const Node& product, const Shape& w) {
   return known ? std::optional(int64_t{transposed ? 0 : 1}) : std::nullopt;
 }
 
+/// What kernels are told of a product of codes.
+class ByteForm {
+ public:
+  ByteForm(const ir::Graph& graph, const ByteScale& y, ConvLayout layout) : graph_(graph), y_(y), layout_(layout) {}
+
+  /// bias: its own, or that of an addition behind it, if any.
+  std::optional<FusedByteProduct> of(const Node& product, ValueId bias, const kernels::Unary& limits) const {
+    if (!is_product(*product.op)) return std::nullopt;
+    const Node *x = graph_.producer(product.in[0]), *w = constant_codes(graph_, product.in[1]);
+    const auto x_scale = dequantizes(graph_, x);
+    if (!x_scale) return std::nullopt;
+    if (!w && !bias.valid()) return of_two(product, *x_scale, limits);
+    const Tensor* codes = w ? graph_.constant_in(*w, 0) : nullptr;
+    if (!codes || !is_byte(codes->dtype())) return std::nullopt;
+    const auto axis = column_axis(product, codes->shape(), layout_);
+    if (!axis) return std::nullopt;
+    const int64_t n = codes->shape()[*axis];
+    const auto columns = columns_of(graph_, *w, *axis, n);
+    if (!columns) return std::nullopt;
+    FusedByteProduct p;
+    p.product = {product.op, product.attrs, {}};
+    p.x = *x_scale, p.y = y_, p.w_signed = codes->dtype() == DType::i8;
+    if (w->in.size() > 2 && w->in[2].valid()) p.w_zero.assign(columns->zero.begin(), columns->zero.end());
+    const double unit = static_cast<double>(p.x.scale);
+    for (double s : columns->scale) p.scale.push_back(static_cast<float>(unit * s / static_cast<double>(p.y.scale)));
+    if (bias.valid() && !add_bias(p, bias, columns->scale)) return std::nullopt;
+    return limit(p, limits) ? std::optional(std::move(p)) : std::nullopt;
+  }
+
+ private:
+  /// The same where a run makes both sides.
+  std::optional<FusedByteProduct> of_two(const Node& product, const ByteScale& x, const kernels::Unary& limits) const {
+    const auto w = dequantizes(graph_, graph_.producer(product.in[1]));
+    if (!w || !attrs_if<MatmulAttrs>(product)) return std::nullopt;
+    FusedByteProduct p;
+    p.product = {product.op, product.attrs, {}};
+    p.x = x, p.y = y_, p.w_signed = w->is_signed, p.w_zero = {w->zero};
+    p.scale = {static_cast<float>(static_cast<double>(x.scale) * static_cast<double>(w->scale) /
+                                  static_cast<double>(y_.scale))};
+    return limit(p, limits) ? std::optional(std::move(p)) : std::nullopt;
+  }
+
+  /// A constant, or integers of a scale of their own: in units of the sums, where what that loses is little beside a
+  /// code of the result.
+  bool add_bias(FusedByteProduct& p, ValueId bias, const Reals& w_scale) const {
+    const auto n = static_cast<int64_t>(w_scale.size());
+    Columns own = {Reals(w_scale.size(), 1), Reals(w_scale.size(), 0)};
+    const Tensor* t = graph_[bias].constant.tensor();
+    if (const Node* codes = constant_codes(graph_, bias)) {
+      t = graph_.constant_in(*codes, 0);
+      auto columns = columns_of(graph_, *codes, t->shape().rank() - 1, n);
+      if (!columns) return false;
+      own = *std::move(columns);
+    }
+    const auto numbers = reals(t, n);
+    if (!numbers) return false;
+    for (size_t c = 0; c < w_scale.size(); ++c) {
+      const double unit = static_cast<double>(p.x.scale) * w_scale[c];
+      const double exact = ((*numbers)[c] - own.zero[c]) * own.scale[c] / unit, sums = std::nearbyint(exact);
+      const double lost = std::abs(exact - sums) * unit / static_cast<double>(p.y.scale);
+      if (!(std::abs(sums) < 1e9) || lost > kLost) return false;
+      p.bias.push_back(static_cast<int32_t>(sums));
+    }
+    return true;
+  }
+
+  static bool limit(FusedByteProduct& p, const kernels::Unary& limits) {
+    p.low = p.y.low(), p.high = p.y.high();
+    const auto code = [&](float limit, int32_t otherwise) {
+      if (limit != limit) return otherwise;
+      const double at = std::nearbyint(static_cast<double>(limit) / static_cast<double>(p.y.scale)) + p.y.zero;
+      return static_cast<int32_t>(std::clamp<double>(at, p.y.low(), p.y.high()));
+    };
+    if (limits.kind != UnaryKind::identity) p.low = code(limits.kind == UnaryKind::relu ? 0 : limits.alpha, p.low);
+    if (limits.kind == UnaryKind::clamp) p.high = code(limits.beta, p.high);
+    return p.low <= p.high;
+  }
+
+  const ir::Graph& graph_;
+  ByteScale y_;
+  ConvLayout layout_;
+};
+
 /// Finds what ends in one quantize_linear.
 class ByteFinder {
  public:
-  ByteFinder(ir::Graph& graph, NodeId quantize, const ByteScale& y) : graph_(graph), quantize_(quantize), y_(y) {}
+  ByteFinder(ir::Graph& graph, NodeId quantize, const ByteScale& y, ConvLayout layout)
+      : graph_(graph), quantize_(quantize), y_(y), layout_(layout) {}
 
   std::optional<Found> find() {
     if (auto found = product()) return found;
@@ -131,7 +217,8 @@ class ByteFinder {
       bias = graph_[at].in[*row];
       if (!back(graph_[at].in[1 - *row])) return std::nullopt;
     }
-    auto form = form_of(graph_[at], bias, limits);
+    if (!bias.valid() && graph_[at].in.size() > 2) bias = graph_[at].in[2];
+    auto form = ByteForm(graph_, y_, layout_).of(graph_[at], bias, limits);
     if (!form) return std::nullopt;
     const std::vector<ValueId> in = graph_[at].in;
     const ValueId x = graph_.producer(in[0])->in[0], w = graph_.producer(in[1])->in[0];
@@ -153,87 +240,14 @@ class ByteFinder {
       if (!product || !row || row->dtype() != DType::f32 || !is_product(*product->op)) continue;
       const MaybeDims& dims = graph_[add.in[1 - i]].type.dims;
       const Shape& shape = row->shape();
+      const auto* conv = attrs_if<ConvAttrs>(*product);
       if ((product->in.size() > 2 && product->in[2].valid()) || !dims || dims->empty() || shape.rank() < 1 ||
-          shape.rank() > static_cast<int64_t>(dims->size()) || shape[shape.rank() - 1] != shape.count() ||
-          !(dims->back() == Dim(shape.count())))
+          (conv && !conv->channels_last) || shape.rank() > static_cast<int64_t>(dims->size()) ||
+          shape[shape.rank() - 1] != shape.count() || !(dims->back() == Dim(shape.count())))
         continue;
       return i;
     }
     return std::nullopt;
-  }
-
-  /// What kernels are told of a product of codes; bias: of the addition behind it, if any.
-  std::optional<FusedByteProduct> form_of(const Node& product, ValueId bias, const kernels::Unary& limits) const {
-    if (!is_product(*product.op)) return std::nullopt;
-    const Node *x = graph_.producer(product.in[0]), *w = constant_codes(graph_, product.in[1]);
-    const auto x_scale = dequantizes(graph_, x);
-    if (!x_scale) return std::nullopt;
-    if (!w && !bias.valid()) return form_of_two(product, *x_scale, limits);
-    const Tensor* codes = w ? graph_.constant_in(*w, 0) : nullptr;
-    if (!codes || !is_byte(codes->dtype())) return std::nullopt;
-    const auto axis = column_axis(product, codes->shape());
-    if (!axis) return std::nullopt;
-    const int64_t n = codes->shape()[*axis];
-    const auto columns = columns_of(graph_, *w, *axis, n);
-    if (!columns) return std::nullopt;
-    FusedByteProduct p;
-    p.product = {product.op, product.attrs, {}};
-    p.x = *x_scale, p.y = y_, p.w_signed = codes->dtype() == DType::i8;
-    if (w->in.size() > 2 && w->in[2].valid()) p.w_zero.assign(columns->zero.begin(), columns->zero.end());
-    const double unit = static_cast<double>(p.x.scale);
-    for (double s : columns->scale) p.scale.push_back(static_cast<float>(unit * s / static_cast<double>(p.y.scale)));
-    if (!bias.valid() && product.in.size() > 2) bias = product.in[2];
-    if (bias.valid() && !add_bias(p, bias, columns->scale)) return std::nullopt;
-    return limit(p, limits) ? std::optional(std::move(p)) : std::nullopt;
-  }
-
-  /// The same where a run makes both sides.
-  std::optional<FusedByteProduct> form_of_two(const Node& product, const ByteScale& x,
-                                              const kernels::Unary& limits) const {
-    const auto w = dequantizes(graph_, graph_.producer(product.in[1]));
-    if (!w || !attrs_if<MatmulAttrs>(product)) return std::nullopt;
-    FusedByteProduct p;
-    p.product = {product.op, product.attrs, {}};
-    p.x = x, p.y = y_, p.w_signed = w->is_signed, p.w_zero = {w->zero};
-    p.scale = {static_cast<float>(static_cast<double>(x.scale) * static_cast<double>(w->scale) /
-                                  static_cast<double>(y_.scale))};
-    return limit(p, limits) ? std::optional(std::move(p)) : std::nullopt;
-  }
-
-  /// A constant, or integers of a scale of their own: in units of the sums, where what that loses is little beside a
-  /// code of the result.
-  bool add_bias(FusedByteProduct& p, ValueId bias, const Reals& w_scale) const {
-    const auto n = static_cast<int64_t>(w_scale.size());
-    Columns own = {Reals(w_scale.size(), 1), Reals(w_scale.size(), 0)};
-    const Tensor* t = graph_[bias].constant.tensor();
-    if (const Node* codes = constant_codes(graph_, bias)) {
-      t = graph_.constant_in(*codes, 0);
-      auto columns = columns_of(graph_, *codes, t->shape().rank() - 1, n);
-      if (!columns) return false;
-      own = *std::move(columns);
-    }
-    const auto numbers = reals(t, n);
-    if (!numbers) return false;
-    for (size_t c = 0; c < w_scale.size(); ++c) {
-      const double unit = static_cast<double>(p.x.scale) * w_scale[c];
-      const double exact = ((*numbers)[c] - own.zero[c]) * own.scale[c] / unit, sums = std::nearbyint(exact);
-      const double lost = std::abs(exact - sums) * unit / static_cast<double>(p.y.scale);
-      if (!(std::abs(sums) < 1e9) || lost > kLost) return false;
-      p.bias.push_back(static_cast<int32_t>(sums));
-    }
-    return true;
-  }
-
-  static bool limit(FusedByteProduct& p, const kernels::Unary& limits) {
-    p.low = p.y.low(), p.high = p.y.high();
-    const auto code = [&](float limit, int32_t otherwise) {
-      if (limit != limit) return otherwise;
-      const double at = std::nearbyint(static_cast<double>(limit) / static_cast<double>(p.y.scale)) + p.y.zero;
-      return static_cast<int32_t>(std::clamp<double>(at, p.y.low(), p.y.high()));
-    };
-    if (limits.kind != UnaryKind::identity) p.low = code(limits.kind == UnaryKind::relu ? 0 : limits.alpha, p.low);
-    if (limits.kind == UnaryKind::clamp) p.high = code(limits.beta, p.high);
-    return p.low <= p.high;
   }
 
   // ---- Chains ----
@@ -291,6 +305,7 @@ class ByteFinder {
   ir::Graph& graph_;
   NodeId quantize_;
   ByteScale y_;
+  ConvLayout layout_;
 };
 
 }  // namespace
@@ -305,9 +320,16 @@ std::optional<kernels::ByteScale> quantizes(const ir::Graph& graph, const Node& 
   return scale_of(graph, node, graph[node.out[0]].type.dtype);
 }
 
-std::optional<Found> find_bytes(ir::Graph& graph, NodeId quantize) {
+std::optional<Found> find_bytes(ir::Graph& graph, NodeId quantize, ConvLayout layout) {
   const auto y = quantizes(graph, graph[quantize]);
-  return y ? ByteFinder(graph, quantize, *y).find() : std::nullopt;
+  return y ? ByteFinder(graph, quantize, *y, layout).find() : std::nullopt;
+}
+
+std::optional<kernels::FusedByteProduct> find_code_sums(const ir::Graph& graph, const Node& product,
+                                                        ConvLayout layout) {
+  if (!is_product(*product.op) || !constant_codes(graph, product.in[1]) || !is_f32(graph, product.out[0]))
+    return std::nullopt;
+  return ByteForm(graph, ByteScale(), layout).of(product, {}, {});
 }
 
 }  // namespace nnex::fusion

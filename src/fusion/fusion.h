@@ -27,8 +27,15 @@ std::optional<kernels::ByteScale> dequantizes(const ir::Graph& graph, const Node
 /// The same of a quantize_linear to bytes.
 std::optional<kernels::ByteScale> quantizes(const ir::Graph& graph, const Node& node);
 
+/// Which convolutions of codes are found: kernels know those whose channels lie last.
+enum class ConvLayout : uint8_t { channels_last, channels_first };
+
 /// What lies between dequantize_linear and this quantize_linear of bytes: a product of constant codes, with a constant
 /// row and a limit behind it, or element-wise nodes of one shape. A dequantize_linear that others read too is copied.
-std::optional<Found> find_bytes(ir::Graph& graph, NodeId quantize);
+std::optional<Found> find_bytes(ir::Graph& graph, NodeId quantize, ConvLayout layout = ConvLayout::channels_last);
+
+/// A product of codes and constant codes whose result is float32: what its exact sums, without the bias, are multiplied
+/// by. The codes are inputs of the nodes that make its own.
+std::optional<kernels::FusedByteProduct> find_code_sums(const ir::Graph& graph, const Node& product, ConvLayout layout);
 
 }  // namespace nnex::fusion

@@ -36,7 +36,8 @@ struct Place {
 
 class NetworkWriter {
  public:
-  explicit NetworkWriter(const ir::Graph& graph) : graph_(graph) {}
+  NetworkWriter(const ir::Graph& graph, const std::string& name)
+      : graph_(graph), name_(word_of(name, "net")), parts_(name_) {}
 
   /// Makes the steps; nodes that cannot be written are listed.
   void steps(std::vector<Unwritable>& refused) {
@@ -56,6 +57,15 @@ class NetworkWriter {
         shares(n.out[0], n.in[0]);
         continue;
       }
+      if (const auto product = product_of_.find(id.n); product != product_of_.end()) {
+        StepWriter of_product(graph_, product->second, parts_);
+        write_product(of_product, id, *find_row(graph_[product->second].op->name));
+        if (of_product.refused())
+          refused.push_back({product->second, of_product.reason()});
+        else
+          steps_.push_back(of_product.take(kind_of(id), comment_of(id)));
+        continue;
+      }
       if (is_map(*n.op))
         write_maps(w, id);
       else if (row)
@@ -69,9 +79,9 @@ class NetworkWriter {
     }
   }
 
-  Result<Written> finish(const std::string& name) {
+  Result<Written> finish() {
     Written out;
-    out.name = word_of(name, "net");
+    out.name = name_;
     out.inputs = members(graph_.inputs(), "input");
     out.outputs = members(graph_.outputs(), "output");
     place_ports();
@@ -178,6 +188,47 @@ class NetworkWriter {
       fused_into_[order[i].n] = into;
       fused_[into.n].push_back(order[i]);
     }
+    for (const NodeId id : order) find_maps_of(id);
+  }
+  /// Maps behind a product that gives its results one by one are computed on each of them.
+  void find_maps_of(NodeId id) {
+    const Node& n = graph_[id];
+    const RowEntry* row = n.op ? find_row(n.op->name) : nullptr;
+    if (!row || !row->column_axis || !impossible(n).empty() || none_wanted(n)) return;
+    const auto& uses = graph_[n.out[0]].uses;
+    if (uses.empty() || !uses[0].node.valid()) return;
+    const NodeId reader = uses[0].node;
+    const bool one = std::all_of(uses.begin(), uses.end(), [&](const Use& u) { return u.node == reader; });
+    if (!one || !joins(n, reader)) return;
+    const auto loop = fused_into_.find(reader.n);
+    const NodeId last = loop == fused_into_.end() ? reader : loop->second;
+    if (product_of_.count(last.n)) return;
+    for (const NodeId map : together(last))
+      for (size_t k = 0; k < graph_[map].in.size(); ++k)
+        if (!read_beside(map, k, last, *row->column_axis)) return;
+    product_of_[last.n] = id;
+    fused_into_[id.n] = last;
+  }
+  /// Whether an operand of a map has one number, one for each column, or one for each result.
+  bool read_beside(NodeId map, size_t k, NodeId last, int64_t column_axis) const {
+    const ValueId v = graph_[map].in[k];
+    if (!v.valid()) return true;
+    const auto own = operand_shape(graph_, graph_[map], k);
+    return own.ok() && !step_of(broadcast_steps(*own, extents(graph_[last].out[0])), last, column_axis).empty();
+  }
+  /// By what an operand of these steps is indexed beside results: "0", "column" or "place"; empty: by none of these.
+  std::string step_of(const Ints& steps, NodeId last, int64_t column_axis) const {
+    const Shape shape = extents(graph_[last].out[0]);
+    const Ints dense = row_major_strides(shape);
+    const auto axis = static_cast<size_t>(column_axis < 0 ? column_axis + shape.rank() : column_axis);
+    bool none = true, columns = true, all = true;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (shape[static_cast<int64_t>(i)] == 1) continue;
+      none &= steps[i] == 0;
+      columns &= steps[i] == (i == axis ? 1 : 0);
+      all &= steps[i] == dense[i];
+    }
+    return none ? "0" : columns ? "column" : all ? "place" : "";
   }
   bool joins(const Node& n, NodeId reader) const {
     const Node& r = graph_[reader];
@@ -194,6 +245,13 @@ class NetworkWriter {
     std::vector<NodeId> all = at == fused_.end() ? std::vector<NodeId>{} : at->second;
     std::reverse(all.begin(), all.end());  // found from the last to the first
     all.push_back(last);
+    return all;
+  }
+
+  std::vector<NodeId> with_product(NodeId last) const {
+    std::vector<NodeId> all = together(last);
+    if (const auto product = product_of_.find(last.n); product != product_of_.end())
+      all.insert(all.begin(), product->second);
     return all;
   }
 
@@ -257,6 +315,48 @@ class NetworkWriter {
     });
   }
 
+  /// The product, and what maps make of each of its results.
+  void write_product(StepWriter& w, NodeId last, const RowEntry& row) {
+    const ValueId sums = w.node().out[0];
+    w.end_with([&](const StepWriter::Element& e) {
+      Text& b = w.body();
+      std::map<uint32_t, std::string> known = {{sums.n, "sum"}};
+      b.line("const long place = {};", e.place);
+      b.line("const {} sum = {};", c_type(w.type(sums)), e.value);
+      const std::vector<NodeId> nodes = together(last);
+      const std::string out = w.write(graph_[last].out[0]);
+      size_t reads = 0;
+      for (size_t i = 0; i < nodes.size(); ++i) {
+        const Node& n = graph_[nodes[i]];
+        std::vector<std::string> operands;
+        for (size_t k = 0; k < n.in.size(); ++k) {
+          const Tensor* constant = n.in[k].valid() ? graph_[n.in[k]].constant.tensor() : nullptr;
+          if (const auto made = n.in[k].valid() ? known.find(n.in[k].n) : known.end(); made != known.end()) {
+            operands.push_back(made->second);
+          } else if (constant && constant->count() == 1) {
+            operands.push_back(literal(*constant, 0));
+          } else if (n.in[k].valid()) {
+            const Shape own = operand_shape(graph_, n, k).value_or(Shape{});
+            const std::string at = step_of(broadcast_steps(own, extents(graph_[last].out[0])), last, *row.column_axis);
+            operands.push_back(fmt::format("x{}", reads++));
+            b.line("const {} {} = {}[{}];", c_type(w.type(n.in[k])), operands.back(), w.read(n.in[k]),
+                   at == "column" ? e.column : at);
+          } else {
+            operands.emplace_back();
+          }
+        }
+        const std::string expression = map_expression(w, n, operands);
+        if (i + 1 == nodes.size()) {
+          b.line("{}[place] = {};", out, expression);
+        } else {
+          b.line("const {} v{} = {};", c_type(w.type(n.out[0])), i, expression);
+          known[n.out[0].n] = fmt::format("v{}", i);
+        }
+      }
+    });
+    row.write(w);
+  }
+
   /// What the results of a loop lie over, where one of the values that it reads is not needed after; invalid: nothing.
   ValueId replaced_by(NodeId last, const std::vector<Access>& accesses, const std::vector<ValueId>& sources) const {
     const auto dies = [&](size_t r) { return dies_in(sources[r], accesses[r].steps, last); };
@@ -269,14 +369,14 @@ class NetworkWriter {
   }
 
   std::string kind_of(NodeId id) const {
-    const std::vector<NodeId> nodes = together(id);
+    const std::vector<NodeId> nodes = with_product(id);
     std::string kind;
     for (size_t i = 0; i < nodes.size() && i < 3; ++i) kind += (i ? "_" : "") + std::string(graph_[nodes[i]].op->name);
     return nodes.size() > 3 ? kind + "_more" : kind;
   }
   std::string comment_of(NodeId id) const {
     std::string text;
-    const std::vector<NodeId> nodes = together(id);
+    const std::vector<NodeId> nodes = with_product(id);
     for (size_t i = 0; i < nodes.size() && i < 3; ++i)
       text += (i ? ", " : "") + comment_text(graph_.place_of(nodes[i]));
     return nodes.size() > 3 ? text + ", ..." : text;
@@ -383,10 +483,12 @@ class NetworkWriter {
   }
 
   const ir::Graph& graph_;
+  std::string name_;
   Parts parts_;
   std::vector<Step> steps_;
   std::map<uint32_t, NodeId> fused_into_;          // a node: the last of its loop
   std::map<uint32_t, std::vector<NodeId>> fused_;  // the last node of a loop: the others, backwards
+  std::map<uint32_t, NodeId> product_of_;          // the last node of a loop: the product whose results it goes over
   std::map<uint32_t, ValueId> view_of_;            // a value: where whose elements lie it lies
   std::map<uint32_t, size_t> position_;            // of nodes
   std::map<uint32_t, size_t> last_use_;            // of values; of roots with those that share their memory
@@ -425,7 +527,7 @@ Status check_results(const ir::Graph& graph) {
 
 /// Folded as far as it goes by passes that leave rows as standards have them.
 Status make_simple(ir::Graph& graph) {
-  NNEX_TRY(passes::make_plain(graph));
+  NNEX_TRY(passes::make_plain(graph, passes::StoredCodes::keep));
   NNEX_TRY(legalize(graph));
   NNEX_TRY(passes::merge_equal(graph));
   NNEX_TRY(passes::drop_unused(graph));
@@ -448,12 +550,12 @@ Result<Written> to_c(ir::Graph& graph, const std::string& name) {
   NNEX_TRY(check_ports(graph));
   NNEX_TRY(make_simple(graph));
   for (int depth = 0; depth < 8; ++depth) {
-    NetworkWriter writer(graph);
+    NetworkWriter writer(graph, name);
     std::vector<Unwritable> refused;
     writer.steps(refused);
     if (refused.empty()) {
       NNEX_TRY(check_results(graph));
-      return writer.finish(name);
+      return writer.finish();
     }
     bool expanded = false;
     for (const auto& r : refused) {

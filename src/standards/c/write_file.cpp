@@ -43,12 +43,6 @@ Status write_weight(const Weight& w, const std::function<Status(std::string_view
   return piece(lines + "};\n");
 }
 
-std::string upper(std::string_view s) {
-  std::string out(s);
-  for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return out;
-}
-
 std::string members(const std::vector<Member>& all, std::string_view before) {
   std::string text;
   for (const Member& m : all)

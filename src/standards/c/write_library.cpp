@@ -241,13 +241,10 @@ static void product_@S(long m, long k, long n, const @T *a, long a_row, long a_s
     // ---- Convolutions
     {"window", R"(
 /* A window over three axes, the first of which may be of one element each. */
-#ifndef WINDOW
-#define WINDOW
 struct window {
   long batch, groups, channels, filters; /* channels and filters of a group */
   long in[3], out[3], size[3], stride[3], dilation[3], before[3];
 };
-#endif
 )"},
     {"patch", R"(
 /* What 16 places from p on read, by channel and tap: patch[channel][tap][16], zeros beyond the border. */
@@ -306,6 +303,31 @@ static void conv_@S(const struct window *g, const @T *x, const @T *w, const @T *
 }
 )",
      kConvNeeds},
+    // ---- Products of codes
+    {"codes_row", R"(
+/* What place p reads, less the zero point, by channel and tap; 0 beyond the border. */
+static void codes_row_@S(const struct window *g, const @T *x, int zero, long p, int16_t *restrict row) {
+  const long taps = g->size[0] * g->size[1] * g->size[2], plane = g->in[0] * g->in[1] * g->in[2];
+  long first[3];
+  for (int a = 2; a >= 0; --a) {
+    first[a] = p % g->out[a] * g->stride[a] - g->before[a];
+    p /= g->out[a];
+  }
+  for (long t0 = 0, i0 = first[0]; t0 < g->size[0]; ++t0, i0 += g->dilation[0])
+    for (long t1 = 0, i1 = first[1]; t1 < g->size[1]; ++t1, i1 += g->dilation[1]) {
+      const int inside = i0 >= 0 && i0 < g->in[0] && i1 >= 0 && i1 < g->in[1];
+      const long line = (i0 * g->in[1] + i1) * g->in[2];
+      for (long t2 = 0, i2 = first[2]; t2 < g->size[2]; ++t2, i2 += g->dilation[2], ++row) {
+        if (inside && i2 >= 0 && i2 < g->in[2])
+          for (long channel = 0; channel < g->channels; ++channel)
+            row[channel * taps] = (int16_t)(x[channel * plane + line + i2] - zero);
+        else
+          for (long channel = 0; channel < g->channels; ++channel) row[channel * taps] = 0;
+      }
+    }
+}
+)",
+     kWindowNeeds},
     {"conv_each", R"(
 /* Each channel by itself. */
 static void conv_each_@S(const struct window *g, const @T *x, const @T *w, const @T *bias, @T *restrict y) {

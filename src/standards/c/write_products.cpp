@@ -10,6 +10,7 @@
 #include "ops/matmul.h"
 #include "ops/product.h"
 #include "ops/strided.h"
+#include "standards/c/geometry.h"
 #include "standards/c/write_step.h"
 
 namespace nnex::c_format {
@@ -152,21 +153,6 @@ void write_einsum(StepWriter& w) {
 
 // ---- Convolutions
 
-/// The geometry of at most three axes as C's initializer; axes that are missing come first and have one element.
-std::string geometry(int64_t batch, int64_t groups, int64_t channels, int64_t filters,
-                     const std::vector<AxisWindow>& windows) {
-  const auto list = [&](int64_t AxisWindow::*member, int64_t otherwise) {
-    std::string text(windows.size() < 3 ? fmt::format("{}, ", otherwise) : "");
-    if (windows.size() < 2) text += fmt::format("{}, ", otherwise);
-    if (windows.empty()) return text + std::to_string(otherwise);
-    for (size_t i = 0; i < windows.size(); ++i) text += fmt::format("{}{}", i ? ", " : "", windows[i].*member);
-    return text;
-  };
-  return fmt::format("{{{}, {}, {}, {}, {{{}}}, {{{}}}, {{{}}}, {{{}}}, {{{}}}, {{{}}}}}", batch, groups, channels,
-                     filters, list(&AxisWindow::input, 1), list(&AxisWindow::output, 1), list(&AxisWindow::size, 1),
-                     list(&AxisWindow::stride, 1), list(&AxisWindow::dilation, 1), list(&AxisWindow::before, 0));
-}
-
 void write_conv(StepWriter& w) {
   const auto& a = w.attr<ConvAttrs>();
   const Shape x = w.x(), filter = w.x(1);
@@ -209,6 +195,20 @@ constexpr RowEntry kProductRows[] = {
 };
 
 }  // namespace
+
+std::string geometry(int64_t batch, int64_t groups, int64_t channels, int64_t filters,
+                     const std::vector<AxisWindow>& windows) {
+  const auto list = [&](int64_t AxisWindow::*member, int64_t otherwise) {
+    std::string text(windows.size() < 3 ? fmt::format("{}, ", otherwise) : "");
+    if (windows.size() < 2) text += fmt::format("{}, ", otherwise);
+    if (windows.empty()) return text + std::to_string(otherwise);
+    for (size_t i = 0; i < windows.size(); ++i) text += fmt::format("{}{}", i ? ", " : "", windows[i].*member);
+    return text;
+  };
+  return fmt::format("{{{}, {}, {}, {}, {{{}}}, {{{}}}, {{{}}}, {{{}}}, {{{}}}, {{{}}}}}", batch, groups, channels,
+                     filters, list(&AxisWindow::input, 1), list(&AxisWindow::output, 1), list(&AxisWindow::size, 1),
+                     list(&AxisWindow::stride, 1), list(&AxisWindow::dilation, 1), list(&AxisWindow::before, 0));
+}
 
 std::span<const RowEntry> product_rows() { return kProductRows; }
 

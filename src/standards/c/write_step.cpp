@@ -15,7 +15,7 @@ std::string Parts::function(std::string_view kind, bool faults, const std::vecto
   text += ") {\n" + body + "}\n";
   auto& name = names_[fmt::format("{}{}{}", kind, faults, text)];
   if (!name.empty()) return name;
-  name = fmt::format("{}_{}", kind, names_.size());
+  name = fmt::format("{}_{}_{}", prefix_, names_.size(), kind);
   functions_text_ += fmt::format("\nstatic {} {}{}", faults ? "int" : "void", name, text);
   return name;
 }
@@ -24,7 +24,8 @@ std::string Parts::library(std::string_view name, DType type) {
   const std::string own = library_name(name, type);
   if (!in_library_.insert(own).second) return own;
   for (const std::string_view other : library_needs(name)) library(other, type);
-  library_text_ += library_source(name, type);
+  const std::string mark = upper(own);
+  library_text_ += fmt::format("\n#ifndef NNEX_{0}\n#define NNEX_{0}{1}#endif\n", mark, library_source(name, type));
   return own;
 }
 
@@ -46,7 +47,8 @@ size_t Parts::weight(Tensor content, std::string_view name) {
     if (other.dtype() == content.dtype() && bytes(other) == bytes(content)) return at->second;
   }
   by_content_.emplace(hash, weights_.size());
-  weights_.push_back({identifier(fmt::format("w{}_{}", weights_.size(), name), "w", taken_), std::move(content)});
+  weights_.push_back(
+      {identifier(fmt::format("{}_w{}_{}", prefix_, weights_.size(), name), "w", taken_), std::move(content)});
   return weights_.size() - 1;
 }
 
@@ -84,11 +86,11 @@ std::string StepWriter::read(ValueId v) {
   return name = parameter(a, fmt::format("in{}", reads_++), false);
 }
 
-std::string StepWriter::out(size_t o) {
-  auto& name = names_[node_.out[o].n];
+std::string StepWriter::write(ValueId v) {
+  auto& name = names_[v.n];
   if (!name.empty()) return name;
   Argument a;
-  a.type = y_type(o), a.value = node_.out[o], a.written = true;
+  a.type = type(v), a.value = v, a.written = true;
   return name = parameter(a, fmt::format("out{}", writes_++), true);
 }
 
@@ -117,7 +119,7 @@ Step StepWriter::take(std::string_view kind, std::string comment) {
 }
 
 const RowEntry* find_row(std::string_view row) {
-  for (const auto rows : {moving_rows(), gathering_rows(), reducing_rows(), product_rows(), window_rows(),
+  for (const auto rows : {moving_rows(), gathering_rows(), reducing_rows(), product_rows(), code_rows(), window_rows(),
                           resize_rows(), recurrent_rows()})
     for (const RowEntry& entry : rows)
       if (entry.name == row) return &entry;

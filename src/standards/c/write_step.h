@@ -1,7 +1,9 @@
 #pragma once
 // A node, or several that share a loop, on its way into a function of C and a call of it.
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -38,7 +40,10 @@ struct Weight {
 /// Functions and constants of the file: those that are equal are written once.
 class Parts {
  public:
-  /// The name of a function of this body; `kind` begins it.
+  /// `prefix` begins the names of what is this file's alone, so that several may be compiled as one.
+  explicit Parts(std::string prefix) : prefix_(std::move(prefix)) {}
+
+  /// The name of a function of this body, with `kind` in it.
   std::string function(std::string_view kind, bool faults, const std::vector<std::string>& parameters,
                        const std::string& body);
   /// A function of the library that stands before all others (write_library.h), with those it needs: its name.
@@ -54,7 +59,7 @@ class Parts {
   size_t function_count() const { return names_.size(); }
 
  private:
-  std::string library_text_, functions_text_;
+  std::string prefix_, library_text_, functions_text_;
   std::set<std::string> in_library_;
   std::unordered_map<std::string, std::string> names_;  // of functions by their text
   std::unordered_map<uint32_t, size_t> weight_of_;      // by value
@@ -95,7 +100,8 @@ class StepWriter {
   // ---- The function's parameters: each is made when it is first asked for, and named
   std::string read(ValueId v);
   std::string in(size_t i = 0) { return read(node_.in[i]); }
-  std::string out(size_t o = 0);
+  std::string out(size_t o = 0) { return write(node_.out[o]); }
+  std::string write(ValueId v);
   /// Memory of its own, of so many elements.
   std::string scratch(DType type, int64_t count);
   /// A constant that the file holds beside the graph's.
@@ -106,6 +112,18 @@ class StepWriter {
   std::string need(std::string_view function, DType type = DType::none) { return parts_.library(function, type); }
   /// It may find data that it cannot work with: the body returns 1 where it could, else 0.
   void may_fail() { faults_ = true; }
+
+  // ---- Results of a product, one by one, which other nodes may compute on
+  /// An element: the expressions of its value, of where it lies in the result and on the axis of columns.
+  struct Element {
+    std::string value, place, column;
+  };
+  /// Writes what becomes of an element: it is stored, if nobody else says.
+  void result(const Element& e) {
+    if (end_) return end_(e);
+    body_.line("{}[{}] = {};", out(), e.place, e.value);
+  }
+  void end_with(std::function<void(const Element&)> end) { end_ = std::move(end); }
 
   void refuse(std::string reason);
   bool refused() const { return !reason_.empty(); }
@@ -127,6 +145,7 @@ class StepWriter {
   size_t reads_ = 0, writes_ = 0, scratches_ = 0, tables_ = 0;
   bool faults_ = false;
   std::string reason_;
+  std::function<void(const Element&)> end_;
 };
 
 /// What writes a row.
@@ -136,11 +155,14 @@ struct RowEntry {
   RowWriter write = nullptr;
   /// Whether elements stay as they are and in their order, so that there is nothing to do; null: never.
   bool (*keeps)(const StepWriter& w) = nullptr;
+  /// The axis of the result that columns lie along, of products that give results one by one.
+  std::optional<int64_t> column_axis = {};
 };
 std::span<const RowEntry> moving_rows();
 std::span<const RowEntry> gathering_rows();
 std::span<const RowEntry> reducing_rows();
 std::span<const RowEntry> product_rows();
+std::span<const RowEntry> code_rows();
 std::span<const RowEntry> window_rows();
 std::span<const RowEntry> resize_rows();
 std::span<const RowEntry> recurrent_rows();

@@ -7,6 +7,13 @@
 #include "ops/strided.h"
 
 namespace nnex::c_format {
+namespace {
+
+bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || is_capital(c); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+}  // namespace
 
 // ---- Loops
 
@@ -267,10 +274,6 @@ constexpr std::string_view kWords[] = {"alignas",
                                        "xor",
                                        "xor_eq"};
 
-bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || is_capital(c); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// Whether headers may have a macro of that name: they begin in capitals (SIZE_MAX, M_PIl), and so do those of what is
 /// written.
 bool is_like_macro(std::string_view word) {
@@ -303,6 +306,12 @@ std::string identifier(std::string_view wanted, std::string_view otherwise, std:
   std::string name = word;
   for (int n = 2; !taken.insert(name).second; ++n) name = fmt::format("{}_{}", word, n);
   return name;
+}
+
+std::string upper(std::string_view s) {
+  std::string out(s);
+  for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return out;
 }
 
 std::string comment_text(std::string_view text) {

@@ -89,6 +89,8 @@ std::string word_of(std::string_view wanted, std::string_view otherwise);
 /// A name of C like `wanted` that is no word of C or of its headers and none of `taken`, where it is added:
 /// "conv/1:0" becomes "conv_1_0". `otherwise`: where nothing of it can be used.
 std::string identifier(std::string_view wanted, std::string_view otherwise, std::set<std::string>& taken);
+/// Letters of ASCII as capitals.
+std::string upper(std::string_view s);
 /// Text that may stand within a comment of C.
 std::string comment_text(std::string_view text);
 
