@@ -228,6 +228,35 @@ def codes():
          '  m = MatMulInteger(a, v, xz, vz)\n  n = QLinearMatMul(a, s, xz, v, s, nz, ns, nz)\n}\n' % (some(24, -128, 127), scales(4), some(4, -500, 500), some(120, 0, 255)), 24 + 48 + 2 * 240 + 200)
 
 
+def classical():
+    """Trees and their labels, orders, and what else reads where numbers say."""
+    def made(label, ports, body, values_of=numbers):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, label + '.onnxtxt')
+            with open(path, 'w') as file: file.write('<ir_version: 10, opset_import: ["" : 23, "ai.onnx.ml" : 3]>\n%s {\n%s}\n' % (ports, body))
+            network(label, path, [], sanitized=True, values_of=values_of)
+    tree = ('nodes_treeids = [0, 0, 0, 0, 0, 1, 1, 1], nodes_nodeids = [0, 1, 2, 3, 4, 0, 1, 2], nodes_featureids = [0, 2, 0, 0, 0, 1, 0, 0], nodes_values = [0.1, -0.3, 0, 0, 0, 0.25, 0, 0],\n'
+            '    nodes_modes = ["BRANCH_LEQ", %s, "LEAF", "LEAF", "LEAF", "BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids = [1, 3, 0, 0, 0, 1, 0, 0], nodes_falsenodeids = [2, 4, 0, 0, 0, 2, 0, 0],\n'
+            '    nodes_missing_value_tracks_true = [%s, 0, 0, 0, 0, 0, 0, 0]')
+    regressor = tree + ', n_targets = 2, aggregate_function = "%s", base_values = [0.5, -1.0],\n    target_treeids = [0, 0, 0, 1, 1, 1], target_nodeids = [2, 3, 4, 1, 2, 2], target_ids = [0, 1, 0, 1, 0, 1], target_weights = [1.5, -2.25, 0.1, 3.0, -0.7, 0.6]'
+    classifier = tree + ', classlabels_int64s = %s, post_transform = "%s",\n    class_treeids = [0, 0, 0, 1, 1], class_nodeids = [2, 3, 4, 1, 2], class_ids = %s, class_weights = [0.5, -0.25, 0.1, 0.3, -0.7]'
+    made('trees', 'g (float[6,3] x) => (float[6,2] y, float[6,2] z, float[6,2] m, int64[6] l, float[6,3] p, int64[6] l2, float[6,2] p2)',
+         '  y = ai.onnx.ml.TreeEnsembleRegressor < %s > (x)\n  z = ai.onnx.ml.TreeEnsembleRegressor < %s > (x)\n  m = ai.onnx.ml.TreeEnsembleRegressor < %s > (x)\n'
+         '  l, p = ai.onnx.ml.TreeEnsembleClassifier < %s > (x)\n  l2, p2 = ai.onnx.ml.TreeEnsembleClassifier < %s > (x)\n'
+         % (regressor % ('"BRANCH_LEQ"', '1', 'SUM'), regressor % ('"BRANCH_GT"', '0', 'AVERAGE'), regressor % ('"BRANCH_EQ"', '0', 'MIN'),
+            classifier % ('"BRANCH_LEQ"', '0', '[7, -4, 300]', 'SOFTMAX', '[0, 1, 2, 0, 1]'), classifier % ('"BRANCH_LT"', '0', '[5, 9]', 'LOGISTIC', '[0, 0, 0, 0, 0]')))
+    top = '  k = Constant <value_ints = [3]> ()\n  all = Constant <value_ints = [4]> ()\n  v, i = TopK <axis = 1> (x, k)\n  lv, li = TopK <axis = -1, largest = 0> (x, all)\n  only, dropped = TopK <axis = 0> (q, k)\n'
+    made('order', 'g (float[2,5,4] x, uint8[6,2] q) => (float[2,3,4] v, int64[2,3,4] i, float[2,5,4] lv, int64[2,5,4] li, uint8[3,2] only)', top)
+    made('order_of_none', 'g (float[2,5,4] x, uint8[6,2] q) => (float[2,3,4] v, int64[2,3,4] i, float[2,5,4] lv, int64[2,5,4] li, int64[3,2] dropped)', top,
+         values_of=lambda kind, count, seed: edges(1, math.nan, -0.0, math.inf, 0.0, 1)(kind, count, seed) if kind == 'f32' else numbers('bool', count, seed))
+    made('places_of_data', 'g (float[3,4,2] x, int64[2,2] at, float[2,2] u, int64[4] n, int64[3] m, float[2,3,4,6] h, float[8,2] c, float[8,2] s, int64[2,4] p) => (float[3,4,2] a, float[3,4,2] b, float[3,4,2] r, float[3,4,2] t, float[2,3,4,6] y)',
+         '  a = ScatterND(x, at, u)\n  b = ScatterND <reduction = "add"> (x, at, u)\n  r = ReverseSequence(x, n)\n  t = ReverseSequence <batch_axis = 0, time_axis = 1> (x, m)\n'
+         '  y = RotaryEmbedding <rotary_embedding_dim = 4, interleaved = 1> (h, c, s, p)\n')
+    made('attention', 'g (float[1,4,3,8] q, float[1,2,5,8] k, float[1,2,5,8] v, bool[3,5] mask, float[2,3,8] q3) => (float[1,4,3,8] y, float[1,4,3,8] m, float[2,3,8] z)',
+         '  y = Attention <is_causal = 1> (q, k, v)\n  m = Attention <scale = 0.5> (q, k, v, mask)\n  z = Attention <q_num_heads = 2, kv_num_heads = 2, softcap = 3.0> (q3, q3, q3)\n')
+    made('turned', 'g (float[2,4,12] x, float[2,4,3] c, float[2,4,3] s) => (float[2,4,12] y)', '  y = RotaryEmbedding <num_heads = 2> (x, c, s)\n')
+
+
 def together():
     """Two files compiled as one: what they share is there once, what is theirs has their names."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -324,6 +353,7 @@ with tempfile.TemporaryDirectory() as folder:
     text('nan', body, values_of=edges(1, 2, math.nan, 3, 5))
 sizes()
 codes()
+classical()
 together()
 refusals()
 compilers()
@@ -335,6 +365,8 @@ if MODELS:
     more('dtln_1')
     more('cct_2_32_32_128')
     more('mnist_dynquant')
+    more('xgboost_classifier_tree', 'input.0=3')
+    more('xgboost_regressor_tree', 'input.0=3')
     refused_whole(os.path.join(MODELS, 'silero_vad', 'model.onnx'), ['--set', 'input.0=1', '--set', 'input.1=512', '--set', 'state.1=1'], 'if_else')
 print('%d passed, %d failed' % (counts['passed'], counts['failed']))
 sys.exit(counts['failed'] > 0)

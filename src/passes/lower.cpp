@@ -93,6 +93,8 @@ LowerRule find_rule(std::string_view row) {
 
 }  // namespace
 
+bool has_rule(std::string_view row) { return find_rule(row) != nullptr; }
+
 Result<bool> lower(ir::Graph& graph, NodeId id, std::string& reason) {
   if (!graph[id].op) return false;
   if (!graph[id].op->body.empty()) {

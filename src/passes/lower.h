@@ -89,5 +89,7 @@ std::span<const LowerRow> lower_integers();
 /// results are known, by a rule; types are left to inference. False: the node stays; where a rule does not fit it,
 /// `reason`, why it was refused, goes on with why. Errors: the body's own.
 Result<bool> lower(ir::Graph& graph, NodeId id, std::string& reason);
+/// Whether a rule is there for a row; what a node has may still not fit it.
+bool has_rule(std::string_view row);
 
 }  // namespace nnex::passes

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <clocale>
 
 #include "nnex/file.h"
 #include "nnex/load.h"
@@ -121,6 +122,25 @@ TEST(COutput, LiteralsHaveEveryBit) {
   EXPECT_EQ(literal(-std::numeric_limits<double>::infinity(), DType::f32), "-INFINITY");
 }
 
+TEST(COutput, LiteralsAreThoseOfCInEveryLocale) {
+  const std::string before = std::setlocale(LC_NUMERIC, nullptr);
+  const char* comma = nullptr;
+  for (const char* name : {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "ru_RU.UTF-8", "de_DE", "fr_FR"})
+    if (!comma) comma = std::setlocale(LC_NUMERIC, name);
+  if (!comma) GTEST_SKIP() << "no locale with a decimal comma is here";
+  const std::string text = literal(0.1, DType::f32);
+  std::setlocale(LC_NUMERIC, before.c_str());
+  EXPECT_EQ(text, "0x1.99999ap-4f");
+}
+
+TEST(COutput, WhatDiesInALoopIsWrittenOver) {  // the norm's result, of which tanh is made
+  const auto files = as_c(
+      "graph g(x) -> (z) { x = external(shape = [1000]); y = softmax(x, axes = [0]); t = tanh(y); "
+      "z = softmax(t, axes = [0]); }");
+  ASSERT_TRUE(files.ok()) << files.error().text();
+  EXPECT_EQ(defined(*files, "MODEL_ARENA_BYTES"), 4032);
+}
+
 TEST(COutput, MemoryIsUsedAgain) {  // of ten results of 4,000 bytes two live at a time, and the last is the caller's
   std::string body = "graph g(x) -> (y9) { x = external(shape = [1000]); y0 = softmax(x, axes = [0]); ";
   for (int i = 1; i < 10; ++i) body += fmt::format("y{} = softmax(y{}, axes = [0]); ", i, i - 1);
@@ -131,7 +151,8 @@ TEST(COutput, MemoryIsUsedAgain) {  // of ten results of 4,000 bytes two live at
   EXPECT_EQ(defined(*files, "MODEL_ARENA_BYTES"), 2 * 4032);
   // One function serves all ten.
   const std::string& source = (*files)[0].bytes;
-  EXPECT_EQ(source.find("static void softmax_"), source.rfind("static void softmax_"));
+  EXPECT_NE(source.find("static void model_1_softmax"), source.npos) << source;
+  EXPECT_EQ(source.find("static void model_"), source.rfind("static void model_"));
 }
 
 TEST(COutput, MapsShareALoop) {

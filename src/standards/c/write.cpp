@@ -8,6 +8,7 @@
 #include "graph/infer.h"
 #include "graph/queries.h"
 #include "ops/strided.h"
+#include "passes/lower.h"
 #include "passes/make_plain.h"
 #include "passes/passes.h"
 #include "plan/arena.h"
@@ -541,7 +542,8 @@ Status make_simple(ir::Graph& graph) {
 }  // namespace
 
 bool has_function(const OpDef& op) {
-  return is_map(op) || op.view || !op.body.empty() || find_row(op.name) || is_legalized(op.name);
+  return is_map(op) || op.view || !op.body.empty() || find_row(op.name) || is_legalized(op.name) ||
+         passes::has_rule(op.name);
 }
 
 Result<Written> to_c(ir::Graph& graph, const std::string& name) {
@@ -558,10 +560,9 @@ Result<Written> to_c(ir::Graph& graph, const std::string& name) {
       return writer.finish();
     }
     bool expanded = false;
-    for (const auto& r : refused) {
-      if (!graph[r.node].op || graph[r.node].op->body.empty()) continue;
-      NNEX_TRY(passes::expand_body(graph, r.node));
-      expanded = true;
+    for (auto& r : refused) {
+      NNEX_ASSIGN(const bool lowered, passes::lower(graph, r.node, r.reason));
+      expanded |= lowered;
     }
     if (!expanded) return cannot_say("C", graph, refused);
     NNEX_TRY(infer_again(graph));

@@ -41,8 +41,8 @@ std::string header_text(const Written& model);
 /// (more constants than compilers take).
 Result<Written> to_c(ir::Graph& graph, const std::string& name);
 
-/// Whether the row has a function or loop of C, or others stand for it. What a node has for operands and attributes may
-/// still be refused.
+/// Whether the row has a function or loop of C, or other rows stand for it. What a node has for operands and attributes
+/// may still be refused.
 bool has_function(const OpDef& op);
 
 /// Writes PATH, a name in .c, and the header beside it. Errors: those of may_write; unreadable.

@@ -42,8 +42,8 @@ std::string filter_of(StepWriter& w, int64_t columns, int64_t rows, bool matrix,
   return w.table(std::move(t), w.graph()[w.node().in[1]].name);
 }
 
-/// The results of `block` rows of k centred codes in `rows`, `used` of which count, and a column of the filter. `place`:
-/// of row c's result.
+/// The results of `block` rows of k centred codes in `rows`, `used` of which count, and a column of the filter.
+/// `place`: of row c's result.
 void write_dots(StepWriter& w, int64_t block, int64_t k, std::string_view codes_type, const std::string& codes,
                 const std::string& rows, const std::string& used, const std::string& place, const std::string& column) {
   Text& b = w.body();

@@ -1,5 +1,6 @@
 // Rows that read or write where indices say.
 
+#include "ops/attention.h"
 #include "ops/gather.h"
 #include "ops/scatter.h"
 #include "ops/strided.h"
@@ -123,12 +124,82 @@ void write_scatter_elements(StepWriter& w) {
   });
 }
 
+/// y = x, then the blocks of update where rows of index say.
+void write_scatter_nd(StepWriter& w) {
+  const Shape x = w.x(), index = w.x(1);
+  const auto& a = w.attr<ScatterNdAttrs>();
+  const int64_t taken = index[index.rank() - 1], inner = count_between(x, taken, x.rank());
+  const std::string place = place_function(w, a.from_end, a.outside);
+  if (a.reduction != Collision::none && !(a.reduction == Collision::add && is_float(w.x_type())))
+    return w.refuse("scatter_nd: elements that meet otherwise than by a sum of floats");
+  const std::string in = w.in(), at = w.in(1), update = w.in(2), out = w.out();
+  Text& b = w.body();
+  b.line("for (long i = 0; i < {}; ++i) {}[i] = {}[i];", x.count(), out, in);
+  b.open("for (long i = 0; i < {}; ++i)", count_between(index, 0, index.rank() - 1));
+  read_block(w, place, at, x, 0, taken, a.outside);
+  b.line("for (long j = 0; j < {0}; ++j) {1}[block * {0} + j] {2}= {3}[i * {0} + j];", inner, out,
+         a.reduction == Collision::add ? "+" : "", update);
+  b.close();
+}
+
+/// The first steps of each row of a batch backwards.
+void write_reverse_sequence(StepWriter& w) {
+  const Shape x = w.x();
+  const bool time_first = std::get<int64_t>(w.get("time_axis")) == 0;
+  const int64_t steps = x[time_first ? 0 : 1], batch = x[time_first ? 1 : 0], inner = count_between(x, 2, x.rank());
+  const std::string in = w.in(), lengths = w.in(1), out = w.out();
+  Text& b = w.body();
+  b.open("for (long n = 0; n < {}; ++n)", batch);
+  b.line("if ({0}[n] < 0 || {0}[n] > {1}) return 0;", lengths, steps);
+  b.line("const long length = (long){}[n];", lengths);
+  b.open("for (long t = 0; t < {}; ++t)", steps);
+  b.line("const long from = t < length ? length - 1 - t : t;");
+  const auto at = [&](std::string_view t) {
+    return time_first ? fmt::format("({} * {} + n) * {}", t, batch, inner)
+                      : fmt::format("(n * {} + {}) * {}", steps, t, inner);
+  };
+  copy_row(w, fmt::format("({} + {})", out, at("t")), fmt::format("({} + {})", in, at("from")), inner);
+  b.close();
+  b.close();
+  w.may_fail();
+}
+
+/// Pairs of numbers of each head, turned by the angle of their position.
+void write_rotary(StepWriter& w) {
+  const auto& a = w.attr<RotaryAttrs>();
+  const Shape x = w.x();
+  const bool beside = x.rank() == 3, looked_up = w.given(3);
+  const int64_t batch = x[0], heads = beside ? a.heads : x[1], positions = x[beside ? 1 : 2];
+  const int64_t depth = beside ? x[2] / heads : x[3], pairs = (a.rotary_dim ? a.rotary_dim : depth) / 2;
+  const std::string in = w.in(), cos = w.in(1), sin = w.in(2), out = w.out();
+  const std::string place = looked_up ? w.need("place") : "", position = looked_up ? w.in(3) : "";
+  const std::string_view type = c_type(w.x_type());
+  Text& b = w.body();
+  b.open("for (long row = 0; row < {}; ++row)", batch * positions);
+  if (looked_up)
+    read_place(w, "angle", place, position + "[row]", w.x(1)[0], Outside::fault);
+  else
+    b.line("const long angle = row;");
+  b.open("for (long h = 0; h < {}; ++h)", heads);
+  b.line("const long at = {};",
+         beside ? fmt::format("(row * {} + h) * {}", heads, depth)
+                : fmt::format("((row / {0} * {1} + h) * {0} + row % {0}) * {2}", positions, heads, depth));
+  b.line("for (long i = {}; i < {}; ++i) {}[at + i] = {}[at + i];", 2 * pairs, depth, out, in);
+  b.open("for (long p = 0; p < {}; ++p)", pairs);
+  b.line("const {} c = {}[angle * {} + p], s = {}[angle * {} + p];", type, cos, pairs, sin, pairs);
+  const std::string first = a.interleaved ? "at + 2 * p" : "at + p";
+  const std::string second = a.interleaved ? "at + 2 * p + 1" : fmt::format("at + p + {}", pairs);
+  b.line("const {} re = {}[{}], im = {}[{}];", type, in, first, in, second);
+  b.line("{}[{}] = c * re - s * im;", out, first);
+  b.line("{}[{}] = s * re + c * im;", out, second);
+  for (int i = 0; i < 3; ++i) b.close();
+}
+
 constexpr RowEntry kGatheringRows[] = {
-    {"scatter_elements", write_scatter_elements},
-    {"gather", write_gather},
-    {"gather_elements", write_gather_elements},
-    {"gather_nd", write_gather_nd},
-    {"one_hot", write_one_hot},
+    {"scatter_nd", write_scatter_nd},   {"reverse_sequence", write_reverse_sequence},
+    {"rotary_embedding", write_rotary}, {"scatter_elements", write_scatter_elements},
+    {"gather", write_gather},           {"gather_elements", write_gather_elements},
+    {"gather_nd", write_gather_nd},     {"one_hot", write_one_hot},
 };
 
 }  // namespace

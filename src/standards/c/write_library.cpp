@@ -31,6 +31,13 @@ static inline @T softplus_@S(@T x) {
   return x != x ? x : (x > 0 ? x : 0) + log1p@M(exp@M(-fabs@M(x)));
 }
 )"},
+    {"probit", R"(
+/* sqrt(2) erf^-1(2 p - 1) by Winitzki's approximation. */
+static inline double probit(double p) {
+  const double x = 2 * p - 1, l = log((1 - x) * (1 + x)), v = 2 / (3.14159265358979323846 * 0.147) + l / 2;
+  return sqrt(2.0) * copysign(sqrt(sqrt(v * v - l / 0.147) - v), x);
+}
+)"},
     {"half_up", R"(
 static inline @T half_up_@S(@T x) {
   const @T below = floor@M(x);

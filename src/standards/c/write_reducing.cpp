@@ -4,7 +4,6 @@
 
 #include "nnex/elements.h"
 #include "ops/int_limits.h"
-#include "ops/ml.h"
 #include "ops/norm.h"
 #include "ops/reduce.h"
 #include "ops/softmax.h"
@@ -424,47 +423,6 @@ void write_lp_norm(StepWriter& w) {
   });
 }
 
-// ---- Classes
-
-void write_classify(StepWriter& w) {
-  const auto& a = w.attr<ClassifyAttrs>();
-  const Shape x = w.x();
-  const int64_t columns = x[x.rank() - 1], rows = x.count() / std::max<int64_t>(columns, 1);
-  if (x.rank() == 0 || !is_int(a.labels.dtype())) return w.refuse("classify: labels are no integers");
-  if (columns == 1) return w.refuse("classify: one column of scores");
-  if (a.post != PostTransform::none && a.post != PostTransform::softmax && a.post != PostTransform::logistic)
-    return w.refuse("classify: scores are transformed otherwise than by softmax or logistic");
-  const std::string in = w.in();
-  const std::string_view type = c_type(w.x_type());
-  Text& b = w.body();
-  b.open("for (long i = 0; i < {}; ++i)", rows);
-  b.line("const {} *const row = {} + i * {};", type, in, columns);
-  if (w.wants(0)) {
-    Ints labels;
-    for (int64_t i = 0; i < a.labels.count(); ++i) labels.push_back(int_at(a.labels, i));
-    const std::string table = w.table(Tensor::of(Shape{std::ssize(labels)}, labels), "labels");
-    b.line("long best = 0;");
-    b.open("for (long j = 1; j < {}; ++j)", columns);
-    b.line("if (row[best] < row[j]) best = j;");
-    b.close();
-    b.line("{}[i] = ({}){}[best];", w.out(0), c_type(w.y_type(0)), table);
-  }
-  if (w.wants(1)) {
-    b.line("{} *const to = {} + i * {};", type, w.out(1), columns);
-    std::string score =
-        a.post == PostTransform::logistic ? fmt::format("{}(row[j])", w.need("sigmoid", w.x_type())) : "row[j]";
-    if (a.post == PostTransform::softmax) {
-      b.line("{} top = row[0];", type);
-      b.line("for (long j = 1; j < {}; ++j) top = row[j] > top ? row[j] : top;", columns);
-      b.line("double sum = 0;");
-      b.line("for (long j = 0; j < {}; ++j) sum += exp((double)row[j] - top);", columns);
-      score = fmt::format("({})(exp((double)row[j] - top) / sum)", type);
-    }
-    b.line("for (long j = 0; j < {}; ++j) to[j] = {};", columns, score);
-  }
-  b.close();
-}
-
 constexpr RowEntry kReducingRows[] = {
     {"sum_reduce", write_fold<Fold::sum>},
     {"mean_reduce", write_fold<Fold::mean>},
@@ -493,7 +451,6 @@ constexpr RowEntry kReducingRows[] = {
     {"batch_normalization", write_batch_norm},
     {"l1_normalization", write_lp_norm<false>},
     {"l2_normalization", write_lp_norm<true>},
-    {"classify", write_classify},
 };
 
 }  // namespace

@@ -120,7 +120,7 @@ Step StepWriter::take(std::string_view kind, std::string comment) {
 
 const RowEntry* find_row(std::string_view row) {
   for (const auto rows : {moving_rows(), gathering_rows(), reducing_rows(), product_rows(), code_rows(), window_rows(),
-                          resize_rows(), recurrent_rows()})
+                          resize_rows(), recurrent_rows(), class_rows(), order_rows()})
     for (const RowEntry& entry : rows)
       if (entry.name == row) return &entry;
   return nullptr;

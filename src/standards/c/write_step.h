@@ -163,6 +163,8 @@ std::span<const RowEntry> gathering_rows();
 std::span<const RowEntry> reducing_rows();
 std::span<const RowEntry> product_rows();
 std::span<const RowEntry> code_rows();
+std::span<const RowEntry> class_rows();
+std::span<const RowEntry> order_rows();
 std::span<const RowEntry> window_rows();
 std::span<const RowEntry> resize_rows();
 std::span<const RowEntry> recurrent_rows();
