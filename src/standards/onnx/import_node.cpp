@@ -95,8 +95,9 @@ char kind_of(const Attribute& a) {
 Status known_attributes(const NodeImport& n) {
   if (n.attrs.empty()) return {};
   const std::vector<Form>& forms = forms_of(n.domain, n.op);
+  if (forms.empty() || n.version < forms.front().since) return {};  // an experiment, before it was the standard's
   for (const Attribute& a : n.attrs) {
-    if (forms.empty() || a.name.rfind("__", 0) == 0) continue;
+    if (a.name.rfind("__", 0) == 0) continue;
     const char kind = kind_of(a);
     Form alone;
     for (const Form& form : forms)
