@@ -84,6 +84,8 @@ void add_node_cases(std::vector<Case>& out) {
        {"attribute-kind", of("LeakyRelu", "alpha"), one("LeakyRelu", {"x"}, text_attr("alpha", "one"))},
        {"attribute-word", "node 'y' (Pad) > attribute 'mode'",
         model({{node("Pad", {"x", "p"}, {"y"}, text_attr("mode", "wrap"))}, {kX}, {kY}, {longs("p", {0, 0, 0, 0})}})},
+       {"attribute-off", of("Dropout", "is_test"), one("Dropout", {"x"}, {}, 6)},
+       {"attribute-off", of("Dropout", "is_test"), one("Dropout", {"x"}, attr_int("is_test", 0), 6)},
        {"negative-axis", of("Softmax", "axis"), one("Softmax", {"x"}, attr_int("axis", -1), 10)},
        {"negative-axis", of("ReduceSum", "axes"), one("ReduceSum", {"x"}, ints_attr("axes", {0, -1}), 10)},
        {"attribute-required", of("Concat", "axis"), one("Concat", {"x", "x"})},

@@ -123,12 +123,81 @@ TEST(CheckOnnx, AxesAndRanksOfOlderOpsets) {
       {"an input", slice(11), {}},
       {"an input, before",
        slice(10),
-       {"node 'y' (Slice): Slice: input 3 has -1; axes count from the start in its form of opset 10"}},
+       {"node 'y' (Slice): Slice: input 3 has -1; it counts from the start in its form of opset 10"}},
+      {"negative indices of Gather",
+       model({{node("Gather", {"x", "i"}, {"y"})}, {kX}, {value("y", {1, 3})}, {longs("i", {-1})}}, {}, 10),
+       {"node 'y' (Gather): Gather: input 1 has -1; it counts from the start in its form of opset 1"}},
       {"samples of volumes", sample(20), {}},
       {"samples of volumes, before",
        sample(19),
        {"node 'y' (GridSample): GridSample: input 0 has 5 axes; needed 4",
         "node 'y' (GridSample): GridSample: input 1 has 5 axes; needed 4"}},
+  });
+}
+
+/// Until opset 6 operands broadcast where the node says so, and those of Min, Max, Sum and Mean until 7 not at all.
+TEST(CheckOnnx, ShapesOfOlderOpsets) {
+  const auto two = [](const char* op, int64_t version, std::string_view more = {}) {
+    return model({{node(op, {"x", "z"}, {"y"}, more)}, {kX, value("z", {3})}, {kY}}, {}, version);
+  };
+  const std::string broadcast = attr_int("broadcast", 1);
+  const std::string unless = ", where attribute 'broadcast' is not 1";
+  const auto fault = [](const std::string& op, int form, const std::string& more = {}) {
+    return std::vector<std::string>{"node 'y' (" + op + "): " + op +
+                                    ": input 1 is f32[3], the result f32[2,3]; they have "
+                                    "one shape in its form of opset " +
+                                    std::to_string(form) + more};
+  };
+  check({
+      {"a sum", two("Add", 7), {}},
+      {"a sum, before", two("Add", 6), fault("Add", 6, unless)},
+      {"a sum that says so", two("Add", 6, broadcast), {}},
+      {"a product, before", two("Mul", 5), fault("Mul", 1, unless)},
+      {"the least", two("Min", 8), {}},
+      {"the least, before", two("Min", 7), fault("Min", 6)},
+      {"a sum of many, before", two("Sum", 6), fault("Sum", 6)},
+      {"a mean, before", two("Mean", 3), fault("Mean", 1)},
+      {"a bias, before",
+       model({{node("Gemm", {"x", "w", "b"}, {"y"})}, {kX, value("w", {3, 4}), value("b", {4})}, {value("y", {2, 4})}},
+             {}, 6),
+       {"node 'y' (Gemm): Gemm: input 2 is f32[4], the result f32[2,4]; they have one shape in its form of opset 6" +
+        unless}},
+      {"an open extent may be the other's",
+       model({{node("Min", {"x", "z"}, {"y"})}, {kX, named("z", {"N", "3"})}, {kY}}, {}, 7),
+       {}},
+  });
+}
+
+/// is_test and output_sequence are off unless they are said; here they are on.
+TEST(CheckOnnx, TrainingOfOlderOpsets) {
+  const auto norm = [](int64_t version, std::string_view more, const std::vector<std::string>& out = {"y"}) {
+    const std::string c = value("c", {3});
+    return model({{node("BatchNormalization", {"x", "c", "c", "c", "c"}, out, more)}, {kX, c}, {kY}}, {}, version);
+  };
+  const auto lstm = [](std::string_view more) {
+    return model({{node("LSTM", {"x", "w", "r"}, {"y"}, attr_int("hidden_size", 2) + std::string(more))},
+                  {value("x", {3, 1, 4}), value("w", {1, 8, 4}), value("r", {1, 8, 2})},
+                  {value("y", {3, 1, 1, 2})}},
+                 {}, 6);
+  };
+  check({
+      {"of later opsets", norm(7, {}), {}},
+      {"left out",
+       norm(6, {}),
+       {"node 'y' (BatchNormalization) > attribute 'is_test': BatchNormalization: attribute 'is_test' is left out, so "
+        "it "
+        "is training; nnex takes it as 1"}},
+      {"off",
+       norm(6, attr_int("is_test", 0)),
+       {"node 'y' (BatchNormalization) > attribute 'is_test': BatchNormalization: attribute 'is_test' is 0, so it is "
+        "training; nnex takes it as 1"}},
+      {"on", norm(6, attr_int("is_test", 1)), {}},
+      {"training that is asked for", norm(6, {}, {"y", "m", "v"}), {}},
+      {"a sequence",
+       lstm({}),
+       {"node 'y' (LSTM) > attribute 'output_sequence': LSTM: attribute 'output_sequence' is left out, so output 0 is "
+        "not made; nnex takes it as 1"}},
+      {"a sequence that is asked for", lstm(attr_int("output_sequence", 1)), {}},
   });
 }
 

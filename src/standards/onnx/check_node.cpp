@@ -41,6 +41,7 @@ struct AttributeParts {
   int64_t type = 0;
   bool typed = false;
   int64_t least = 0;                                        ///< Of the integers in it, where one is negative.
+  int64_t number = 0;                                       ///< When it is one integer.
   std::set<char> filled;                                    ///< Kinds of the fields that are there.
   std::vector<std::pair<char, std::string_view>> messages;  ///< Tensors, graphs and types in it.
 
@@ -60,7 +61,7 @@ AttributeParts attribute_parts(std::string_view message) {
     if (f.number == AttributeProto::s) a.word = f.bytes;
     if (f.number == AttributeProto::type) a.type = f.integer(), a.typed = true;
     if (f.number == AttributeProto::ref_attr_name) a.reference = f.bytes;
-    if (f.number == AttributeProto::i) a.least = std::min(a.least, f.integer());
+    if (f.number == AttributeProto::i) a.number = f.integer(), a.least = std::min(a.least, a.number);
     if (f.number == AttributeProto::ints)
       wire::each_number(f, 0, [&](uint64_t n) { a.least = std::min(a.least, static_cast<int64_t>(n)); });
     const AttributeForm* const form = attribute_form(&AttributeForm::field, f.number);
@@ -239,7 +240,7 @@ class NodeCheck {
     if (many || use.in.size() <= form.in.size()) drop_unnamed(use.in);  // of more, those without a name count too
     drop_unnamed(use.out);
     for (const AttributeParts& a : attributes_)
-      if (!a.name.empty()) use.attributes.push_back({a.name, a.kind(), a.word, a.least});
+      if (!a.name.empty()) use.attributes.push_back({a.name, a.kind(), a.word, a.least, a.number});
     for (size_t i = 1; i < use.out.size() && i < form.out.size(); ++i)
       if (!use.out[i] && form.out[i].many == FormPort::Many::one)
         context_.tell(Rule::output_unnamed, site_, fmt::format("{}: output {} has no name", op_, i));

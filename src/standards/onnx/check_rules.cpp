@@ -52,9 +52,11 @@ Rule rule_of(BrokenForm::Kind kind) {
                                              {K::attribute_kind, Rule::attribute_kind},
                                              {K::attribute_word, Rule::attribute_word},
                                              {K::attribute_required, Rule::attribute_required},
+                                             {K::attribute_off, Rule::attribute_off},
                                              {K::negative_axis, Rule::negative_axis},
                                              {K::operand_type, Rule::operand_type},
                                              {K::operand_rank, Rule::operand_rank},
+                                             {K::operand_shape, Rule::operands},
                                              {K::one_type, Rule::one_type}};
   return std::find_if(std::begin(kOfForms), std::end(kOfForms), [&](const auto& r) { return r.first == kind; })->second;
 }

@@ -127,6 +127,8 @@ class TypeChecker {
       use.least.push_back(v.valid() ? least_number(graph_[findings_.now(v)].constant.tensor()) : 0);
     }
     use.out.resize(n.out.size());  // what inference made of them is no fault of the model's
+    use.result = n.out.empty() ? nullptr : type(n.out[0]);
+    use.broadcast = n.broadcast;
     std::vector<BrokenForm> broken = broken_types(*form, use);
     for (BrokenForm& b : broken)
       tell(rule_of(b.kind), n.place, fmt::format("{}: {}", n.op, b.text), std::move(b.found), std::move(b.needed));

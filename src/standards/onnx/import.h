@@ -61,6 +61,7 @@ struct Findings {
     std::string place, domain, op;
     int64_t version = 0;
     std::vector<ValueId> in, out;  ///< Invalid: left out.
+    bool broadcast = false;        ///< Whether its attribute says so, which opsets before 7 have.
   };
   std::unordered_map<const char*, std::string> places;  ///< Of messages, where importers would show less than the path.
   std::set<std::string> broken_functions;               ///< Whose calls tell nothing more.

@@ -106,6 +106,7 @@ Status known_attributes(const NodeImport& n) {
         alone.attributes = {*declared};
     if (alone.attributes.empty()) return n.error(fmt::format("it has no attribute '{}'", a.name));
     alone.attributes[0].words = {};  // those of one form; the import knows all
+    alone.attributes[0].needs_one = false;
     FormUse use;
     use.attributes = {{a.name, kind, {}, 0}};
     if (const auto broken = broken_rules(alone, use); !broken.empty()) return n.error(sentences(broken));
@@ -275,7 +276,7 @@ Status Importer::node(std::string_view message, BlockId block, NodeId before) {
     }
     n.version = opset == opsets_.end() ? 0 : opset->second;
     if (!findings_ || !is_standard(n.domain)) return make(n);
-    Findings::Used used{place, n.domain, n.op, n.version, n.in, {}};
+    Findings::Used used{place, n.domain, n.op, n.version, n.in, {}, n.integer("broadcast", 0) != 0};
     const std::vector<std::string> names = n.out;
     NNEX_TRY(make(n));
     for (const std::string& name : names) {

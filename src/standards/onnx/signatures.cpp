@@ -120,6 +120,8 @@ FormPort parse_port(std::string_view word, const std::vector<FormPort>& before) 
   p.many = take_last(word, '*') ? Many::variadic : take_last(word, '~') ? Many::mixed : Many::one;
   if (p.may_be_none && p.many == Many::one) p.many = Many::optional;
   p.counts_from_start = take_last(word, '+');
+  p.is_whole = take_last(word, '=');
+  p.by_channel = take_last(word, '@');
   if (const size_t slash = word.find('/'); slash != std::string_view::npos) {
     p.rank = word[slash + 1] - '0';
     word = word.substr(0, slash);
@@ -145,6 +147,10 @@ FormAttribute parse_attribute(std::string_view word) {
   a.required = word.find('!') != std::string_view::npos;
   const size_t equals = word.find('=');
   if (equals != std::string_view::npos) a.words = word.substr(equals + 1);
+  if (const size_t mark = word.substr(0, equals).find('#'); mark != std::string_view::npos) {
+    a.needs_one = true;
+    a.one_for = mark + 1 < word.size() ? word[mark + 1] : '\0';
+  }
   if (const size_t mark = word.substr(0, equals).find_first_of("+-"); mark != std::string_view::npos) {
     a.first_axis = word[mark] == '+' ? 0 : -1;
     a.axes_of = mark + 1 < word.size() ? word[mark + 1] : '\0';
@@ -250,10 +256,19 @@ void check_attributes(const Form& form, const FormUse& use, std::vector<BrokenFo
                      a.name, std::to_string(a.least), fmt::format("{} or more", *declared->first_axis)});
     }
   }
-  for (const FormAttribute& a : form.attributes)
-    if (a.required && std::none_of(use.attributes.begin(), use.attributes.end(),
-                                   [&](const FormUse::Attribute& given) { return given.name == a.name; }))
+  for (const FormAttribute& a : form.attributes) {
+    const auto given = std::find_if(use.attributes.begin(), use.attributes.end(),
+                                    [&](const FormUse::Attribute& g) { return g.name == a.name; });
+    const bool said = given != use.attributes.end();
+    if (a.required && !said)
       out.push_back({Kind::attribute_required, fmt::format("attribute '{}' is required", a.name), a.name, {}, {}});
+    const bool matters = a.needs_one && (a.one_for == 'y' ? !use.out.empty() && use.out[0] : use.out.size() < 2);
+    if (matters && (!said || (given->kind && given->number == 0)))
+      out.push_back({Kind::attribute_off,
+                     fmt::format("attribute '{}' is {}, so {}; nnex takes it as 1", a.name, said ? "0" : "left out",
+                                 a.one_for == 'y' ? "output 0 is not made" : "it is training"),
+                     a.name, said ? "0" : "left out", "1"});
+  }
 }
 
 /// Whether both can be one variable's: kinds and element types; extents are free.
@@ -323,6 +338,43 @@ class TypeRules {
   std::vector<BrokenForm>& out_;
   std::vector<Bound> bound_, refused_;
 };
+
+/// Whether both have one shape; where that may be or not, `otherwise`.
+bool is_one_shape(const MaybeDims& a, const MaybeDims& b, bool otherwise) {
+  if (!a || !b) return otherwise;
+  if (a->size() != b->size()) return false;
+  for (size_t i = 0; i < a->size(); ++i) {
+    const Dim &x = (*a)[i], &y = (*b)[i];
+    if (x == y && !x.has_unknown()) continue;
+    if ((x.is_number() && y.is_number()) || !otherwise) return false;
+  }
+  return true;
+}
+
+/// Inputs that have the result's shape, or one number a channel.
+void check_shapes(const Form& form, const FormUse& use, std::vector<BrokenForm>& out) {
+  for (size_t i = 0; use.result && i < use.in.size() && !form.in.empty(); ++i) {
+    const FormPort& port = form.in[std::min(i, form.in.size() - 1)];
+    const bool may_spread = form.find("broadcast") && i + 1 == form.in.size();
+    if (!use.in[i] || (port.is_whole && may_spread && use.broadcast)) continue;
+    const Type& type = *use.in[i];
+    if (port.is_whole && !is_one_shape(type.dims, use.result->dims, !use.is_known))
+      out.push_back(
+          {BrokenForm::Kind::operand_shape,
+           fmt::format("input {} is {}, the result {}; they have one shape in its form of opset {}{}", i, type.text(),
+                       use.result->text(), form.since, may_spread ? ", where attribute 'broadcast' is not 1" : ""),
+           {},
+           type.text(),
+           use.result->text()});
+    if (port.by_channel && use.is_known && (!type.dims || type.dims->size() != 1))
+      out.push_back({BrokenForm::Kind::operand_shape,
+                     fmt::format("input {} is {}; it has one number a channel in its form of opset {}", i, type.text(),
+                                 form.since),
+                     {},
+                     type.text(),
+                     "one number a channel"});
+  }
+}
 
 }  // namespace
 
@@ -428,10 +480,11 @@ std::vector<BrokenForm> broken_types(const Form& form, const FormUse& use) {
   TypeRules types(out);
   types.check(form.in, use.in, true);
   types.check(form.out, use.out, false);
+  check_shapes(form, use, out);
   for (size_t i = 0; i < use.least.size() && i < form.in.size(); ++i)
     if (form.in[i].counts_from_start && use.least[i] < 0)
       out.push_back({BrokenForm::Kind::negative_axis,
-                     fmt::format("input {} has {}; axes count from the start in its form of opset {}", i, use.least[i],
+                     fmt::format("input {} has {}; it counts from the start in its form of opset {}", i, use.least[i],
                                  form.since),
                      {},
                      std::to_string(use.least[i]),

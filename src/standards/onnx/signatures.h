@@ -10,7 +10,10 @@
 // kinds), b4 and b2 (signed and not), seq(..), opt(..), map. Kinds of attributes as AttributeProto has them: i f s t g
 // p(sparse), I F S lists of them, T a type; '!' must be there, '=' the words it may be. '+' behind a port or attribute:
 // axes that count from the start alone; '-': or -1, the last; an 'x' behind that, they are the first input's, 'y': the
-// first output's. "/4" behind a port: it has 4 axes. '^': forms before mean other things by the same words.
+// first output's. "/4" behind a port: it has 4 axes; '=': it has the first output's shape, but for the last one of a
+// form with `broadcast`, where the node says so; '@': it has one number, or one a channel. '#' behind an attribute: its
+// 0, which goes without saying, is training; "#y": the first output is not made. '^': forms before mean other things by
+// the same words.
 // "deprecated" instead of ports: no form any more. Sources: the operator documents of onnx, by opset; what ONNX Runtime
 // takes.
 
@@ -52,6 +55,8 @@ struct FormPort {
   Many many = Many::one;
   bool may_be_none = false;          ///< Of those that are many.
   bool counts_from_start = false;    ///< Its numbers are axes, and not negative.
+  bool is_whole = false;             ///< It has the first output's shape.
+  bool by_channel = false;           ///< It has one number, or one for each channel of the first input.
   std::optional<int64_t> rank = {};  ///< Of the tensors that it takes; nothing: any.
 
   bool is_many() const { return many == Many::variadic || many == Many::mixed; }
@@ -63,7 +68,9 @@ struct FormAttribute {
   bool required = false;
   std::string_view words;                  ///< Those it may be, between commas; empty: not said here.
   std::optional<int64_t> first_axis = {};  ///< Of axes: the least number; nothing: any.
-  char axes_of = 0;  ///< Whose they are: 'x' the first input's, 'y' the first output's, 0 others'.
+  char axes_of = 0;        ///< Whose they are: 'x' the first input's, 'y' the first output's, 0 others'.
+  bool needs_one = false;  ///< Writers say 1: what 0 does is done by nobody.
+  char one_for = 0;        ///< 'y': where the first output is wanted; 0: where no other is.
 };
 
 /// An operator in one form.
@@ -96,11 +103,15 @@ struct FormUse {
     std::string_view name;
     char kind = 0;  ///< 0: not known, as a function's that its caller gives.
     std::string_view word;
-    int64_t least = 0;  ///< Of its integers, where one is negative.
+    int64_t least = 0;   ///< Of its integers, where one is negative.
+    int64_t number = 0;  ///< When it is one integer.
   };
   std::vector<const Type*> in, out;  ///< Null: left out. What is not known is of kind unknown.
   std::vector<Attribute> attributes;
   std::vector<int64_t> least = {};  ///< Of the numbers of inputs that are known: the least, where one is negative.
+  const Type* result = nullptr;     ///< What the first output is, whatever the model says; null: nobody asks.
+  bool broadcast = false;           ///< Whether the node says that the last input is a part of the others' shape.
+  bool is_known = false;            ///< Shapes that may be others are no fit.
 };
 /// What FormUse::least says of a tensor; null: it is not known.
 int64_t least_number(const Tensor* numbers);
@@ -117,9 +128,11 @@ struct BrokenForm {
     attribute_kind,
     attribute_word,
     attribute_required,
+    attribute_off,
     negative_axis,
     operand_type,
     operand_rank,
+    operand_shape,
     one_type
   };
   Kind kind = {};

@@ -16,14 +16,14 @@ constexpr OperatorForms kEarlierOperators[] = {
      "9 T:float > T\n"
      "22 T:float+bf16 > T"},
     {"", "Add",
-     "1 T:float T > T | axis:i broadcast:i consumed_inputs:I\n"
-     "6 T:float+i32+i64+u32+u64 T > T | axis:i broadcast:i\n"
+     "1 T:float= T= > T | axis:i broadcast:i consumed_inputs:I\n"
+     "6 T:float+i32+i64+u32+u64= T= > T | axis:i broadcast:i\n"
      "7 T:float+i32+i64+u32+u64 T > T |\n"
      "13 T:float+bf16+i32+i64+u32+u64 T > T\n"
      "14 T:num+bf16 T > T"},
     {"", "AffineGrid", "20 T1:float+bf16 i64 > T1 | align_corners:i"},
     {"", "And",
-     "1 T:bool T > bool | axis:i broadcast:i\n"
+     "1 T:bool= T= > bool | axis:i broadcast:i\n"
      "7 T:bool T > bool |"},
     {"", "ArgMax",
      "1 num > i64 | axis:i+x keepdims:i\n"
@@ -62,8 +62,8 @@ constexpr OperatorForms kEarlierOperators[] = {
      "19 T:float > T | auto_pad:s ceil_mode:i count_include_pad:i dilations:I kernel_shape:I! pads:I strides:I\n"
      "22 T:float+bf16 > T"},
     {"", "BatchNormalization",
-     "1 T:float T T T T > T T? T? T? T? | consumed_inputs:I! epsilon:f is_test:i momentum:f spatial:i\n"
-     "6 T:float T T T T > T T? T? T? T? | epsilon:f is_test:i momentum:f spatial:i\n"
+     "1 T:float T T T T > T T? T? T? T? | consumed_inputs:I! epsilon:f is_test:i# momentum:f spatial:i\n"
+     "6 T:float T T T T > T T? T? T? T? | epsilon:f is_test:i# momentum:f spatial:i\n"
      "7 T:float T T T T > T T? T? T? T? | epsilon:f momentum:f spatial:i\n"
      "9 T:float T T T T > T T? T? T? T? | epsilon:f momentum:f\n"
      "14 T:float+bf16 T T U:float+bf16 U > T U? U? | epsilon:f momentum:f training_mode:i\n"
@@ -182,14 +182,14 @@ constexpr OperatorForms kEarlierOperators[] = {
      "17 T1:float+bf16 i32+i64? > T1 | axis:i inverse:i onesided:i\n"
      "20^ T1:float+bf16 i32+i64? i64? > T1 | inverse:i onesided:i"},
     {"", "Div",
-     "1 T:float T > T | axis:i broadcast:i consumed_inputs:I\n"
-     "6 T:float+i32+i64+u32+u64 T > T | axis:i broadcast:i\n"
+     "1 T:float= T= > T | axis:i broadcast:i consumed_inputs:I\n"
+     "6 T:float+i32+i64+u32+u64= T= > T | axis:i broadcast:i\n"
      "7 T:float+i32+i64+u32+u64 T > T |\n"
      "13 T:float+bf16+i32+i64+u32+u64 T > T\n"
      "14 T:num+bf16 T > T"},
     {"", "Dropout",
-     "1 T:float > T T? | consumed_inputs:I is_test:i ratio:f\n"
-     "6 T:float > T T? | is_test:i ratio:f\n"
+     "1 T:float > T T? | consumed_inputs:I is_test:i# ratio:f\n"
+     "6 T:float > T T? | is_test:i# ratio:f\n"
      "7 T:float > T T? | ratio:f\n"
      "10 T:float > T bool?\n"
      "12 T:float float? T2:bool? > T T2? | seed:i\n"
@@ -202,7 +202,7 @@ constexpr OperatorForms kEarlierOperators[] = {
      "6 T:float > T | alpha:f\n"
      "22 T:float+bf16 > T"},
     {"", "Equal",
-     "1 T:bool+i32+i64 T > bool | axis:i broadcast:i\n"
+     "1 T:bool+i32+i64= T= > bool | axis:i broadcast:i\n"
      "7 T:bool+i32+i64 T > bool |\n"
      "11 T:num+bool T > bool\n"
      "13 T:num+bf16+bool T > bool\n"
@@ -234,7 +234,7 @@ constexpr OperatorForms kEarlierOperators[] = {
      "6 T:float > T |\n"
      "13 T:float+bf16 > T"},
     {"", "Gather",
-     "1 T:all i32+i64 > T | axis:i\n"
+     "1 T:all i32+i64+ > T | axis:i\n"
      "11 T:all i32+i64 > T\n"
      "13 T:all+bf16 i32+i64 > T"},
     {"", "GatherElements",
@@ -246,8 +246,8 @@ constexpr OperatorForms kEarlierOperators[] = {
      "13 T:all+bf16 i64 > T"},
     {"", "Gelu", "20 T:float+bf16 > T | approximate:s"},
     {"", "Gemm",
-     "1 T:float/2 T/2 T > T | alpha:f beta:f broadcast:i transA:i transB:i\n"
-     "6 T:float/2 T/2 T > T\n"
+     "1 T:float/2 T/2 T= > T | alpha:f beta:f broadcast:i transA:i transB:i\n"
+     "6 T:float/2 T/2 T= > T\n"
      "7 T:float/2 T/2 T > T | alpha:f beta:f transA:i transB:i\n"
      "9 T:float+i32+i64+u32+u64/2 T/2 T > T\n"
      "11 T:float+i32+i64+u32+u64/2 T/2 T? > T\n"
@@ -263,7 +263,7 @@ constexpr OperatorForms kEarlierOperators[] = {
      "1 T:float > T\n"
      "22 T:float+bf16 > T"},
     {"", "Greater",
-     "1 T:float T > bool | axis:i broadcast:i\n"
+     "1 T:float= T= > bool | axis:i broadcast:i\n"
      "7 T:float T > bool |\n"
      "9 T:num T > bool\n"
      "13 T:num+bf16 T > bool"},
@@ -279,9 +279,9 @@ constexpr OperatorForms kEarlierOperators[] = {
      "21^ T:float+bf16 T T > T | epsilon:f num_groups:i! stash_type:i"},
     {"", "GRU",
      "1 T:float T T T? i32? T? > T? T | activation_alpha:F activation_beta:F activations:S clip:f direction:s "
-     "hidden_size:i output_sequence:i\n"
+     "hidden_size:i output_sequence:i#y\n"
      "3 T:float T T T? i32? T? > T? T? | activation_alpha:F activation_beta:F activations:S clip:f "
-     "direction:s hidden_size:i linear_before_reset:i output_sequence:i\n"
+     "direction:s hidden_size:i linear_before_reset:i output_sequence:i#y\n"
      "7 T:float T T T? i32? T? > T? T? | activation_alpha:F activation_beta:F activations:S clip:f "
      "direction:s hidden_size:i linear_before_reset:i\n"
      "14 T:float T T T? i32? T? > T? T? | activation_alpha:F activation_beta:F activations:S clip:f "
@@ -338,7 +338,7 @@ constexpr OperatorForms kEarlierOperators[] = {
      "6 T:float > T | alpha:f\n"
      "16 T:float+bf16 > T"},
     {"", "Less",
-     "1 T:float T > bool | axis:i broadcast:i\n"
+     "1 T:float= T= > bool | axis:i broadcast:i\n"
      "7 T:float T > bool |\n"
      "9 T:num T > bool\n"
      "13 T:num+bf16 T > bool"},
@@ -380,7 +380,7 @@ constexpr OperatorForms kEarlierOperators[] = {
      "13 T:float+bf16 > T"},
     {"", "LSTM",
      "1 T:float T T T? i32? T? T? T? > T? T? T? | activation_alpha:F activation_beta:F activations:S clip:f "
-     "direction:s hidden_size:i input_forget:i output_sequence:i\n"
+     "direction:s hidden_size:i input_forget:i output_sequence:i#y\n"
      "7 T:float T T T? i32? T? T? T? > T? T? T? | activation_alpha:F activation_beta:F activations:S clip:f "
      "direction:s hidden_size:i input_forget:i\n"
      "14 T:float T T T? i32? T? T? T? > T? T? T? | activation_alpha:F activation_beta:F activations:S clip:f "

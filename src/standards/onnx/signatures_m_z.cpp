@@ -11,8 +11,8 @@ constexpr OperatorForms kLaterOperators[] = {
      "13 T:float+bf16+i32+i64+u32+u64 T > T"},
     {"", "MatMulInteger", "10 T1:i8+u8 T2:i8+u8 T1? T2? > i32"},
     {"", "Max",
-     "1 T:float* > T | consumed_inputs:I\n"
-     "6 T:float* > T |\n"
+     "1 T:float=* > T | consumed_inputs:I\n"
+     "6 T:float=* > T |\n"
      "8 T:float* > T\n"
      "12 T:num* > T\n"
      "13 T:num+bf16* > T"},
@@ -32,8 +32,8 @@ constexpr OperatorForms kLaterOperators[] = {
      "11 T1:float T2:i64 T2? > T1\n"
      "22 T1:float+bf16 T2:i64 T2? > T1"},
     {"", "Mean",
-     "1 T:float* > T | consumed_inputs:I\n"
-     "6 T:float* > T |\n"
+     "1 T:float=* > T | consumed_inputs:I\n"
+     "6 T:float=* > T |\n"
      "8 T:float* > T\n"
      "13 T:float+bf16* > T"},
     {"", "MeanVarianceNormalization",
@@ -41,8 +41,8 @@ constexpr OperatorForms kLaterOperators[] = {
      "13 T:float+bf16 > T"},
     {"", "MelWeightMatrix", "17 T1:i32+i64 T1 T1 T2:float+bf16 T2 > num+bf16 | output_datatype:i"},
     {"", "Min",
-     "1 T:float* > T | consumed_inputs:I\n"
-     "6 T:float* > T |\n"
+     "1 T:float=* > T | consumed_inputs:I\n"
+     "6 T:float=* > T |\n"
      "8 T:float* > T\n"
      "12 T:num* > T\n"
      "13 T:num+bf16* > T"},
@@ -53,8 +53,8 @@ constexpr OperatorForms kLaterOperators[] = {
      "10 T:num T > T | fmod:i\n"
      "13 T:num+bf16 T > T"},
     {"", "Mul",
-     "1 T:float T > T | axis:i broadcast:i consumed_inputs:I\n"
-     "6 T:float+i32+i64+u32+u64 T > T | axis:i broadcast:i\n"
+     "1 T:float= T= > T | axis:i broadcast:i consumed_inputs:I\n"
+     "6 T:float+i32+i64+u32+u64= T= > T | axis:i broadcast:i\n"
      "7 T:float+i32+i64+u32+u64 T > T |\n"
      "13 T:float+bf16+i32+i64+u32+u64 T > T\n"
      "14 T:num+bf16 T > T"},
@@ -87,7 +87,7 @@ constexpr OperatorForms kLaterOperators[] = {
      "15 opt(all)+opt(seq(all)) > bool\n"
      "18 all+seq(all)+opt(all)+opt(seq(all))? > bool"},
     {"", "Or",
-     "1 T:bool T > bool | axis:i broadcast:i\n"
+     "1 T:bool= T= > bool | axis:i broadcast:i\n"
      "7 T:bool T > bool |"},
     {"", "Pad",
      "1 T:float > T | mode:s=constant,reflect,edge paddings:I! value:f\n"
@@ -101,14 +101,14 @@ constexpr OperatorForms kLaterOperators[] = {
      "24 T:all+f8+b4+bf16+e8+f4 i64 T? i32+i64? > T\n"
      "25 T:all+f8+b4+b2+bf16+e8+f4 i64 T? i32+i64? > T"},
     {"", "Pow",
-     "1 T:float T > T | axis:i broadcast:i\n"
+     "1 T:float= T= > T | axis:i broadcast:i\n"
      "7 T:float T > T |\n"
      "12 T:float+i32+i64 num > T\n"
      "13 T:float+bf16+i32+i64 num > T\n"
      "15 T:float+bf16+i32+i64 num+bf16 > T"},
     {"", "PRelu",
-     "1 T:float T > T | consumed_inputs:I\n"
-     "6 T:float T > T |\n"
+     "1 T:float T@ > T | consumed_inputs:I\n"
+     "6 T:float T@ > T |\n"
      "7 T:float T > T\n"
      "9 T:float+i32+i64+u32+u64 T > T\n"
      "16 T:float+bf16+i32+i64+u32+u64 T > T"},
@@ -235,7 +235,7 @@ constexpr OperatorForms kLaterOperators[] = {
     {"", "RMSNormalization", "23 float+bf16 V:float+bf16 > V | axis:i epsilon:f stash_type:i"},
     {"", "RNN",
      "1 T:float T T T? i32? T? > T? T? | activation_alpha:F activation_beta:F activations:S clip:f "
-     "direction:s hidden_size:i output_sequence:i\n"
+     "direction:s hidden_size:i output_sequence:i#y\n"
      "7 T:float T T T? i32? T? > T? T? | activation_alpha:F activation_beta:F activations:S clip:f "
      "direction:s hidden_size:i\n"
      "14 T:float T T T? i32? T? > T? T? | activation_alpha:F activation_beta:F activations:S clip:f "
@@ -364,14 +364,14 @@ constexpr OperatorForms kLaterOperators[] = {
     {"", "StringNormalizer", "10 str > str | case_change_action:s is_case_sensitive:i locale:s stopwords:S"},
     {"", "StringSplit", "20 str > str i64 | delimiter:s maxsplit:i"},
     {"", "Sub",
-     "1 T:float T > T | axis:i broadcast:i consumed_inputs:I\n"
-     "6 T:float+i32+i64+u32+u64 T > T | axis:i broadcast:i\n"
+     "1 T:float= T= > T | axis:i broadcast:i consumed_inputs:I\n"
+     "6 T:float+i32+i64+u32+u64= T= > T | axis:i broadcast:i\n"
      "7 T:float+i32+i64+u32+u64 T > T |\n"
      "13 T:float+bf16+i32+i64+u32+u64 T > T\n"
      "14 T:num+bf16 T > T"},
     {"", "Sum",
-     "1 T:float* > T | consumed_inputs:I\n"
-     "6 T:float* > T |\n"
+     "1 T:float=* > T | consumed_inputs:I\n"
+     "6 T:float=* > T |\n"
      "8 T:float* > T\n"
      "13 T:float+bf16* > T"},
     {"", "SwiGLU", "28 T:float+bf16 T > T | alpha:f"},
@@ -424,7 +424,7 @@ constexpr OperatorForms kLaterOperators[] = {
      "9 bool T:all T > T\n"
      "16 bool T:all+bf16 T > T"},
     {"", "Xor",
-     "1 T:bool T > bool | axis:i broadcast:i\n"
+     "1 T:bool= T= > bool | axis:i broadcast:i\n"
      "7 T:bool T > bool |"},
 };
 
