@@ -93,7 +93,7 @@ Status write_onnx(Made& out, const onnx_format::WriteOptions& wanted, const Read
   if (wanted.opset > 0) return write_in(out, wanted, own);
   const int64_t opset = own_opset(*out.graph);
   onnx_format::WriteOptions as_read = wanted;
-  as_read.opset = opset, as_read.ir = out.graph->meta.ir_version, as_read.custom = false;
+  as_read.opset = opset, as_read.ir = out.graph->meta.ir_version, as_read.custom = false, as_read.stays = true;
   std::string why;
   if (opset > 0 && opset <= onnx_format::kNewestOpset) {
     const Status same = write_in(out, as_read, own);
@@ -132,6 +132,7 @@ Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options,
         wanted.external = file_name + ".data";
       wanted.texts = from.texts;
       NNEX_TRY(write_onnx(out, wanted, from));
+      for (const std::string& what : out.onnx.conditions) out.notes.push_back("the same only where " + what);
       note_untyped(*out.graph, out.notes);
       return out;
     }

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "graph/intervals.h"
 #include "standards/onnx/own_nodes.h"
 #include "standards/onnx/signatures.h"
 #include "standards/onnx/write.h"
@@ -28,12 +30,18 @@ struct OnnxNode {
 /// it.
 using Say = Result<std::optional<OnnxNode>> (*)(const ir::Graph& graph, const Node& node);
 Say find_say(std::string_view row);
+/// The same for an opset that has another operator for the row.
+Say find_older_say(std::string_view row, int64_t opset);
 Result<std::optional<OnnxNode>> max_roi_pool_node(const ir::Graph& graph, const Node& node);
 Result<std::optional<OnnxNode>> roi_align_node(const ir::Graph& graph, const Node& node);
 /// Whether the node takes columns of rows that MaxRoiPool reads itself, for nobody else.
 bool is_column_of_regions(const ir::Graph& graph, const Node& node);
 /// Whether the node reduces every spatial axis: ONNX has an operator for that.
 bool is_global_pool(const ir::Graph& graph, const Node& node);
+/// Whether an operand has y's extents from that axis of y on.
+bool lies_at(const Dims& operand, const Dims& y, size_t axis);
+/// What v was before it got trailing axes; invalid: it is no result of such a node.
+ValueId operand_before_axes(const ir::Graph& graph, ValueId v);
 /// Whether the node is said by the one that reads it.
 bool is_absorbed(const ir::Graph& graph, const Node& node);
 
@@ -77,15 +85,18 @@ class GraphWriter {
   const Form* first_form(std::string_view domain, std::string_view op, const FormUse& use,
                          std::vector<BrokenForm>& broken) const;
   void count_axes(const Node& node, const Form& form, OnnxNode& said) const;
+  void say_form(const Node& node, const Form& form, OnnxNode& said) const;
+  bool is_only_laid_out(const Node& node) const;
+  void note_counting(const Node& node, const OnnxNode& said);
   Status find_opset(const Node& node, OnnxNode& said) const;
   void check_opsets();
   int64_t min_opset() const { return options_.opset > 0 ? std::min<int64_t>(options_.opset, kMinOpset) : kMinOpset; }
 
   // Nodes (export_node.cpp)
   Status node(NodeId id, wire::Message& to);
-  Result<OnnxNode> said(const Node& node);
-  Result<OnnxNode> spelled(const Node& node);
-  Result<OnnxNode> spelled_as(const Node& node, const Spelling& spelling, const Form& form);
+  Result<OnnxNode> said(const Node& node) const;
+  Result<OnnxNode> spelled(const Node& node) const;
+  Result<OnnxNode> spelled_as(const Node& node, const Spelling& spelling, const Form& form) const;
   OnnxNode custom(const Node& node) const;
   void author_words(NodeId id, wire::Message& to);
   Status custom_node(NodeId id, wire::Message& to);
@@ -111,12 +122,14 @@ class GraphWriter {
   std::set<uint32_t> as_nodes_;               ///< Constants that nodes make.
   std::map<uint32_t, std::string> absorbed_;  ///< Names of constants that kept nodes alone read, of the model's ids.
   std::set<uint32_t> described_;              ///< Values that kept nodes name.
+  std::set<uint32_t> inside_;                 ///< Nodes that those say which read them.
   bool all_used_ = false;
   std::map<std::string, int64_t> opsets_;
   int64_t ir_ = 0;
   std::vector<wire::Message> listed_;              ///< Descriptions of initializers.
   std::vector<std::pair<NodeId, OnnxNode>> said_;  ///< Nodes written in words of the standard.
   std::vector<Unwritable>* refused_ = nullptr;
+  std::optional<Intervals> intervals_;  ///< Once somebody asked.
 };
 
 /// A TensorProto whose numbers are not copied; `kept` owns those that are made here. Error: unsupported for types

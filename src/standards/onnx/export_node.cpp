@@ -186,7 +186,7 @@ Status GraphWriter::attribute(const std::string& name, const AttrValue& value, c
 // ---- The row's spelling
 
 /// What the spelling says of the node, without what the operator's defaults say already.
-Result<OnnxNode> GraphWriter::spelled_as(const Node& node, const Spelling& spelling, const Form& form) {
+Result<OnnxNode> GraphWriter::spelled_as(const Node& node, const Spelling& spelling, const Form& form) const {
   const auto has = [&](std::string_view name) { return form.find(name) != nullptr; };
   NNEX_ASSIGN(ExportedNode u, export_spelling(graph_, {node.op, node.attrs.get(), node.in, {}}, spelling, has));
   const AttrMap usual = defaults(*node.op, spelling, has);
@@ -203,7 +203,7 @@ Result<OnnxNode> GraphWriter::spelled_as(const Node& node, const Spelling& spell
   return out;
 }
 
-Result<OnnxNode> GraphWriter::spelled(const Node& node) {
+Result<OnnxNode> GraphWriter::spelled(const Node& node) const {
   std::string reasons;
   for (const Spelling& s : node.op->spelled) {
     const int64_t opset = s.domain.empty() ? options_.opset : 0;
@@ -234,10 +234,11 @@ OnnxNode GraphWriter::custom(const Node& node) const {
   return out;
 }
 
-Result<OnnxNode> GraphWriter::said(const Node& node) {
+Result<OnnxNode> GraphWriter::said(const Node& node) const {
   auto plain = [&]() -> Result<OnnxNode> {
     std::optional<OnnxNode> done;
-    if (const Say say = find_say(node.op->name)) {
+    const Say older = options_.opset > 0 ? find_older_say(node.op->name, options_.opset) : nullptr;
+    if (const Say say = older ? older : find_say(node.op->name)) {
       NNEX_ASSIGN(done, say(graph_, node));
     }
     if (!done) {
@@ -316,9 +317,10 @@ Status GraphWriter::node(NodeId id, Message& to) {
   if (kept_.has(id)) return {};  // one of several that a node of the file is
   if (std::none_of(n.out.begin(), n.out.end(), [](ValueId v) { return v.valid(); })) return {};  // nobody reads it
   if (n.custom) return custom_node(id, to);
-  if (is_absorbed(graph_, n)) return {};
+  if (is_absorbed(graph_, n) || is_only_laid_out(n)) return inside_.insert(id.n), Status();
   ++out_.nodes;
   NNEX_ASSIGN(OnnxNode said, this->said(n));
+  if (options_.opset > 0) note_counting(n, said);
   const std::vector<Form>& forms = forms_of(said.domain, said.op);
   Message m;
   tail(n, said, m);

@@ -41,7 +41,7 @@ Type GraphWriter::type_of_value(ValueId v) const {
 FormUse GraphWriter::use_of(const Node& node, const OnnxNode& said, std::vector<Type>& types) const {
   static const Type kUnknown;
   FormUse use;
-  types.reserve(said.in.size() + node.out.size());
+  types.reserve(said.in.size() + node.out.size() + 1);
   const auto type = [&](ValueId v) { return v.valid() ? &types.emplace_back(type_of_value(v)) : nullptr; };
   for (ValueId v : said.in) {
     use.in.push_back(type(v));
@@ -55,10 +55,14 @@ FormUse GraphWriter::use_of(const Node& node, const OnnxNode& said, std::vector<
   for (const auto& [name, value] : said.attrs) {
     const FormAttribute* declared = declared_in(forms, name);
     auto* word = std::get_if<std::string>(&value);
-    use.attributes.push_back(
-        {name, declared ? declared->kind : '\0', word ? *word : std::string_view(), least_of(value)});
+    const auto number = std::get_if<int64_t>(&value);
+    use.attributes.push_back({name, declared ? declared->kind : '\0', word ? *word : std::string_view(),
+                              least_of(value), number ? *number : 0});
+    use.broadcast |= name == "broadcast" && number && *number != 0;
   }
   for (std::string_view block : node.op->blocks) use.attributes.push_back({block, 'g', {}});
+  if (!node.out.empty()) use.result = type(node.out[0]);
+  use.is_known = true;
   return use;
 }
 
@@ -94,6 +98,53 @@ void GraphWriter::count_axes(const Node& node, const Form& form, OnnxNode& said)
   }
 }
 
+/// What rows leave unsaid and the form must: that a node does not train, and where the last operand lies in the result.
+void GraphWriter::say_form(const Node& node, const Form& form, OnnxNode& said) const {
+  for (const FormAttribute& a : form.attributes)
+    if (a.needs_one) said.set(a.name, int64_t{1});
+  const size_t last = form.in.size() - 1;
+  if (form.in.empty() || last >= said.in.size() || !(form.in[last].is_whole || form.in[last].by_channel)) return;
+  const MaybeDims y = type_of_value(node.out[0]).dims, dims = type_of_value(said.in[last]).dims;
+  if (!y || !dims || dims->size() > y->size()) return;
+  const size_t axis = y->size() - dims->size();
+  const ValueId before = operand_before_axes(graph_, said.in[last]);
+  const MaybeDims inner = before.valid() ? type_of_value(before).dims : std::nullopt;
+  const bool lies_inside = inner && lies_at(*inner, *y, axis);
+  if (form.in[last].by_channel) {
+    if (lies_inside && inner->size() == 1 && axis == 1) said.in[last] = before;
+  } else if (lies_inside && form.find("axis")) {
+    said.in[last] = before;
+    said.set("broadcast", int64_t{1});
+    said.set("axis", static_cast<int64_t>(axis));
+  } else if (form.find("broadcast") && axis > 0 && lies_at(*dims, *y, axis)) {
+    said.set("broadcast", int64_t{1});
+  }
+}
+
+/// What the form counts from the start and only a run knows must not be negative.
+void GraphWriter::note_counting(const Node& node, const OnnxNode& said) {
+  const Form* const form = said.domain.empty() ? find_form("", said.op, options_.opset) : nullptr;
+  for (size_t i = 0; form && i < said.in.size() && i < form->in.size(); ++i) {
+    const ValueId v = said.in[i];
+    if (!form->in[i].counts_from_start || !v.valid() || graph_[v].is_constant()) continue;
+    if (!intervals_) intervals_.emplace(graph_, std::map<ValueId, Interval>());
+    if (const auto bounds = intervals_->of(v); bounds && bounds->low >= 0) continue;
+    constexpr auto kNote = "input {} of node '{}' ({}) has no negative number: opset {} counts from the start";
+    out_.conditions.push_back(fmt::format(kNote, i, name_of(node.out[0]), said.op, options_.opset));
+  }
+}
+
+/// Whether everybody who reads a node's result reads what is before its new axes.
+bool GraphWriter::is_only_laid_out(const Node& node) const {
+  if (options_.opset == 0 || node.out.size() != 1 || !operand_before_axes(graph_, node.out[0]).valid()) return false;
+  const auto& uses = graph_[node.out[0]].uses;
+  return !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+    if (!use.node.valid() || kept_.has(use.node)) return false;
+    const auto said = this->said(graph_[use.node]);
+    return said.ok() && std::find(said->in.begin(), said->in.end(), node.out[0]) == said->in.end();
+  });
+}
+
 /// Which opset the node needs as it is said. Error: unsupported (no opset takes it).
 Status GraphWriter::find_opset(const Node& node, OnnxNode& said) const {
   if (forms_of(said.domain, said.op).empty()) return {};
@@ -101,6 +152,7 @@ Status GraphWriter::find_opset(const Node& node, OnnxNode& said) const {
       options_.opset > 0 && said.domain.empty() ? find_form("", said.op, options_.opset) : nullptr;
   if (options_.opset > 0 && said.domain.empty())
     count_axes(node, wanted ? *wanted : forms_of(said.domain, said.op).front(), said);
+  if (wanted) say_form(node, *wanted, said);
   std::vector<Type> types;
   std::vector<BrokenForm> broken;
   const FormUse use = use_of(node, said, types);

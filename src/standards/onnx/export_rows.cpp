@@ -12,6 +12,7 @@
 #include "ops/norm.h"
 #include "ops/random.h"
 #include "ops/reduce.h"
+#include "ops/resize.h"
 #include "ops/sequence.h"
 #include "ops/shape.h"
 #include "standards/onnx/export_rows.h"
@@ -134,6 +135,34 @@ Said optional(const ir::Graph& graph, const Node& node) {
   return std::optional(std::move(out));
 }
 
+/// Resize before it had words for coordinates: from the corner, the nearest element below.
+Said old_resize(const ir::Graph& graph, const Node& node, std::string_view op) {
+  const auto& a = graph.attrs<ResizeAttrs>(node);
+  const auto given = [&](size_t i) { return i < node.in.size() && node.in[i].valid(); };
+  const bool nearest = a.mode == ResizeMode::nearest;
+  if (!given(2) || given(3) || !a.axes.empty() || a.antialias || a.border != ResizeBorder::replicate ||
+      a.transform != Transform::asymmetric || !(nearest || a.mode == ResizeMode::linear) ||
+      (nearest && a.nearest_rounding != NearestRounding::floor))
+    return cannot(node, fmt::format("{} of that opset takes scales, and the nearest element below or linear ones from "
+                                    "asymmetric coordinates",
+                                    op));
+  const Tensor* const scales = graph.constant_in(node, 2);
+  const Reals by = scales ? reals_of(*scales) : Reals{};
+  if (!scales || std::any_of(by.begin(), by.end(), [](double s) { return s < 1; }))
+    return cannot(node, fmt::format("{} of that opset grows by known scales", op));
+  OnnxNode out{std::string(op), "", {node.in[0], node.in[2]}, {}};
+  out.set("mode", std::string(nearest ? "nearest" : "linear"));
+  return std::optional(std::move(out));
+}
+Said resize_10(const ir::Graph& graph, const Node& node) { return old_resize(graph, node, "Resize"); }
+Said upsample_9(const ir::Graph& graph, const Node& node) { return old_resize(graph, node, "Upsample"); }
+Said upsample_7(const ir::Graph& graph, const Node& node) {
+  NNEX_ASSIGN(auto out, old_resize(graph, node, "Upsample"));
+  out->set("scales", reals_of(*graph.constant_in(node, 2)));
+  out->in.resize(1);
+  return out;
+}
+
 }  // namespace
 
 bool is_global_pool(const ir::Graph& graph, const Node& node) {
@@ -150,6 +179,17 @@ bool is_global_pool(const ir::Graph& graph, const Node& node) {
   for (int64_t i = 0; i < axes->count(); ++i)
     if (int_at(*axes, i) != i + 2) return false;
   return true;
+}
+
+Say find_older_say(std::string_view row, int64_t opset) {
+  static constexpr struct {
+    std::string_view row;
+    int64_t below;
+    Say say;
+  } kOlder[] = {{"resize", 9, upsample_7}, {"resize", 10, upsample_9}, {"resize", 11, resize_10}};
+  for (const auto& o : kOlder)
+    if (o.row == row && opset < o.below) return o.say;
+  return nullptr;
 }
 
 Say find_say(std::string_view row) {

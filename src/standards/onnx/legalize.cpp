@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
+#include "base/try.h"
 #include "graph/precision.h"
 #include "ops/shape.h"
 #include "standards/onnx/own_nodes.h"
@@ -41,6 +43,17 @@ ValueId Legalized::reshaped(ValueId x, const Ints& extents) {
   ReshapeAttrs a;
   a.zero = ZeroExtent::copy;
   return b("reshape", {x, ints(extents)}, a);
+}
+
+ValueId Legalized::constant_as(ValueId constant, const Shape& shape) {
+  const Tensor& t = *graph[constant].constant.tensor();
+  if (t.shape() == shape) return constant;
+  std::string name;
+  if (graph.read_once(constant)) {
+    name = graph[constant].name;
+    graph.set_name(constant, "");
+  }
+  return graph.add_constant(t.reshaped(shape), std::move(name));
 }
 
 ValueId Legalized::transposed(ValueId x, Ints axes) {
@@ -144,6 +157,39 @@ void merge_constants(ir::Graph& graph) {
   }
 }
 
+/// The rules of an opset, by their rows.
+class Rules {
+ public:
+  explicit Rules(int64_t opset) : opset_(opset) {}
+
+  void add(std::span<const LegalizeRow> theme) {
+    for (const LegalizeRow& r : theme)
+      if ((r.below == 0 || (opset_ > 0 && opset_ < r.below)) && (opset_ == 0 || opset_ >= r.from))
+        rules_.emplace(r.row, r.rule);
+  }
+
+  void apply(ir::Graph& graph, NodeId id, std::vector<int64_t>& bits) const {
+    const auto [first, last] = rules_.equal_range(graph[id].op->name);
+    for (auto it = first; it != last && !graph[id].erased; ++it) {
+      Legalized l(graph, id, bits);
+      it->second(l);
+    }
+  }
+
+ private:
+  int64_t opset_;
+  std::multimap<std::string_view, LegalizeRule> rules_;
+};
+
+constexpr int kDeepestOlder = 8;  ///< Rules of older opsets over what such rules made.
+
+Status infer_again(ir::Graph& graph) {
+  Faults faults;
+  infer_types(graph, faults);
+  if (!faults.none()) return std::move(faults).first().during("bringing the graph into ONNX's conventions");
+  return {};
+}
+
 }  // namespace
 
 ZeroExtent zero_of(const MaybeDims& from, const MaybeDims& to) {
@@ -157,33 +203,38 @@ ZeroExtent zero_of(const MaybeDims& from, const MaybeDims& to) {
 
 Status legalize_for_onnx(ir::Graph& graph, const KeptNodes& kept, bool integers, int64_t opset) {
   std::vector<int64_t> bits = integer_bits(graph);
-  std::multimap<std::string_view, LegalizeRule> rules;
-  const auto add = [&](std::span<const LegalizeRow> theme) {
-    for (const LegalizeRow& r : theme)
-      if ((r.below == 0 || (opset > 0 && opset < r.below)) && (opset == 0 || opset >= r.from))
-        rules.emplace(r.row, r.rule);
-  };
-  add(legalize_composed());
-  add(legalize_moves());
-  add(legalize_windows());
-  add(legalize_norms());
-  if (integers) add(legalize_integers());
-  add(legalize_numbers());
-  add(legalize_older());
-  for (NodeId id : graph.order_with_blocks()) {
-    if (graph[id].erased || kept.has(id) || !graph[id].op || !is_typed(graph, graph[id])) continue;
-    if (!integers && is_of_cvm_alone(*graph[id].op)) continue;
-    const auto [first, last] = rules.equal_range(graph[id].op->name);
-    for (auto it = first; it != last && !graph[id].erased; ++it) {
-      Legalized l(graph, id, bits);
-      it->second(l);
+  Rules rules(opset);
+  rules.add(legalize_composed());
+  rules.add(legalize_moves());
+  rules.add(legalize_windows());
+  rules.add(legalize_norms());
+  if (integers) rules.add(legalize_integers());
+  rules.add(legalize_numbers());
+  const auto each = [&](uint32_t from, auto apply) {
+    for (NodeId id : graph.order_with_blocks()) {
+      if (id.n < from || graph[id].erased || kept.has(id) || !graph[id].op || !is_typed(graph, graph[id])) continue;
+      if (!integers && is_of_cvm_alone(*graph[id].op)) continue;
+      apply(id);
     }
+  };
+  each(0, [&](NodeId id) { rules.apply(graph, id, bits); });
+  if (opset > 0) {
+    Rules older(opset);
+    older.add(legalize_older());
+    uint32_t made = 0;
+    for (int depth = 0; depth < kDeepestOlder && made < graph.node_count(); ++depth) {
+      NNEX_TRY(infer_again(graph));
+      const uint32_t from = std::exchange(made, static_cast<uint32_t>(graph.node_count()));
+      each(from, [&](NodeId id) { older.apply(graph, id, bits); });
+    }
+    NNEX_TRY(infer_again(graph));
+    each(0, [&](NodeId id) {
+      Legalized l(graph, id, bits);
+      fit_operands(l, opset);
+    });
   }
   merge_constants(graph);
-  Faults faults;
-  infer_types(graph, faults);
-  if (!faults.none()) return std::move(faults).first().during("bringing the graph into ONNX's conventions");
-  return {};
+  return infer_again(graph);
 }
 
 }  // namespace nnex::onnx_format

@@ -49,6 +49,8 @@ struct Legalized {
   ValueId cast(ValueId x, DType to);
   ValueId ints(const Ints& values) { return b.ints(values); }
   ValueId reshaped(ValueId x, const Ints& extents);
+  /// A constant under another shape, with its name if nobody else reads it.
+  ValueId constant_as(ValueId constant, const Shape& shape);
   ValueId transposed(ValueId x, Ints axes);
   /// A node like this one, at its place, of other inputs; its first output.
   ValueId again(std::vector<ValueId> in);
@@ -77,6 +79,9 @@ std::span<const LegalizeRow> legalize_numbers();
 std::span<const LegalizeRow> legalize_moves();
 std::span<const LegalizeRow> legalize_norms();
 std::span<const LegalizeRow> legalize_integers();
+/// They go over what the others made, and over what they make themselves.
 std::span<const LegalizeRow> legalize_older();
+/// Operands that an opset takes in the shape of the result alone, or as one number a channel, where they are others.
+void fit_operands(Legalized& l, int64_t opset);
 
 }  // namespace nnex::onnx_format

@@ -16,18 +16,6 @@ constexpr int64_t kMaxChannels = 1 << 24;
 /// A constant that several read is written so often; larger ones stay behind a reshape.
 constexpr int64_t kMaxCopied = 1 << 12;
 
-/// A constant under another shape, with its name if nobody else reads it.
-ValueId constant_as(Legalized& l, ValueId constant, const Shape& shape) {
-  const Tensor& t = *l.graph[constant].constant.tensor();
-  if (t.shape() == shape) return constant;
-  std::string name;
-  if (l.graph.read_once(constant)) {
-    name = l.graph[constant].name;
-    l.graph.set_name(constant, "");
-  }
-  return l.graph.add_constant(t.reshaped(shape), std::move(name));
-}
-
 /// Whether only nodes of this place read the value.
 bool stays_inside(const Legalized& l, ValueId v) {
   const auto& uses = l.graph[v].uses;
@@ -43,7 +31,7 @@ void reshaped_constant(Legalized& l) {
   if (!t || !to || to->count() != t->count() || !stays_inside(l, l.node().out[0])) return;
   if (!l.graph.read_once(l.in(0)) && t->count() > kMaxCopied) return;
   const ValueId old = l.node().out[0];
-  const ValueId made = constant_as(l, l.in(0), *to);
+  const ValueId made = l.constant_as(l.in(0), *to);
   l.keep_bits(old, made);
   l.graph.replace_uses(old, made);
   l.graph.erase(l.id);
@@ -143,7 +131,7 @@ class NormFormula {
     return g_[v].is_constant() ? g_[v].constant.tensor() != nullptr : reshape && is_vector(reshape->in[0]);
   }
   ValueId vector_of(ValueId v) const {
-    return g_[v].is_constant() ? constant_as(l_, v, Shape{channels_}) : part(v, "reshape")->in[0];
+    return g_[v].is_constant() ? l_.constant_as(v, Shape{channels_}) : part(v, "reshape")->in[0];
   }
   ValueId filled(double value) const {
     Tensor t = std::move(Tensor::make(DType::f32, Shape{channels_})).value();

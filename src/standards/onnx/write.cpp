@@ -311,7 +311,7 @@ Result<Message> GraphWriter::block(BlockId id, bool main) {
   std::set<std::string> said(last.begin(), last.end());
   for (NodeId n : graph_.order(id))
     for (ValueId v : graph_[n].out)
-      if (options_.texts && v.valid() && (!kept_.has(n) || described_.count(v.n)) &&
+      if (options_.texts && v.valid() && (!kept_.has(n) || described_.count(v.n)) && !inside_.count(n.n) &&
           graph_[v].type.kind != Kind::unknown && !said.count(name_of(v)))
         m.message(GraphProto::value_info, value_info(name_of(v), graph_[v].type, false));
   if (main)  // without its type a sparse initializer stands for the dense tensor

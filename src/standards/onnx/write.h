@@ -20,9 +20,10 @@ struct WriteOptions {
   bool custom = false;  ///< Rows that ONNX cannot say become operators of the domain "nnex".
   /// Tensors of 1 KiB and more go into a file of this name beside the model; empty: none do.
   std::string external;
-  int64_t opset = 0;  ///< Of the standard domain, exactly; 0: the lowest that takes the nodes, 17 at least.
-  int64_t ir = 0;     ///< The IR version, where nothing needs a later one; 0: the one of the opset.
-  bool texts = true;  ///< Descriptions of values inside, and what nodes that are kept say beside their operators.
+  int64_t opset = 0;   ///< Of the standard domain, exactly; 0: the lowest that takes the nodes, 17 at least.
+  bool stays = false;  ///< It is the one that the model had: a later one is better than a row in simpler words.
+  int64_t ir = 0;      ///< The IR version, where nothing needs a later one; 0: the one of the opset.
+  bool texts = true;   ///< Descriptions of values inside, and what nodes that are kept say beside their operators.
 };
 
 /// A model before it is saved. Views of the graph's tensors: the graph must live as long.
@@ -35,6 +36,7 @@ struct Written {
   std::set<const MappedFile*> files;       ///< Those that bytes are of, and that are kept.
   size_t nodes = 0, initializers = 0;
   int64_t opset = 0;
+  std::vector<std::string> conditions;  ///< Where the model is the same only, a sentence each.
   bool bodies_fit = true;  ///< Functions are written as they are: their operators mean the same in these opsets.
   bool kept_fit = true;    ///< So are nodes that are kept.
 };
