@@ -92,6 +92,21 @@ void moments(Legalized& l) {
 
 // ---- Softmax
 
+/// Until opset 12 the sum is over every axis from the one that is named on: another one lies last, and goes back.
+void softmax_to_end(Legalized& l) {
+  SoftmaxAttrs a = l.attrs<SoftmaxAttrs>();
+  const auto x = l.type(0).dims;
+  if (a.axes.size() != 1 || a.to_end || !x) return;
+  const auto rank = static_cast<int64_t>(x->size()), axis = a.axes[0] < 0 ? a.axes[0] + rank : a.axes[0];
+  a.to_end = true;
+  if (std::all_of(x->begin() + axis + 1, x->end(), [](const Dim& d) { return d == Dim(1); })) return l.set(a);
+  Ints exchanged = range(0, rank);
+  std::swap(exchanged[static_cast<size_t>(axis)], exchanged.back());
+  a.axes = {rank - 1};
+  l.set(a);
+  l.replace(l.transposed(l.again({l.transposed(l.in(0), exchanged)}), exchanged));
+}
+
 /// Several axes to the end: the elements as rows, and back.
 void softmax(Legalized& l) {
   SoftmaxAttrs a = l.attrs<SoftmaxAttrs>();
@@ -337,9 +352,12 @@ constexpr LegalizeRow kNormRows[] = {
     {"all_reduce", truth_reduce},
     {"any_reduce", truth_reduce},
     {"moments", moments},
-    {"softmax", softmax},
-    {"log_softmax", softmax},
-    {"hardmax", softmax},
+    {"softmax", softmax, 0, 13},
+    {"softmax", softmax_to_end, 13},
+    {"log_softmax", softmax, 0, 13},
+    {"log_softmax", softmax_to_end, 13},
+    {"hardmax", softmax, 0, 13},
+    {"hardmax", softmax_to_end, 13},
     {"batch_normalization", batch_norm},
     {"instance_normalization", instance_norm},
     {"group_normalization", group_norm, 21},
