@@ -57,6 +57,11 @@ void find_output_types(ir::Graph& graph) {
   }
 }
 
+/// Whether some opset has an operator for the row: no later one need carry it as it is.
+bool is_of_onnx(const OpDef& op) {
+  return std::any_of(op.spelled.begin(), op.spelled.end(), [](const Spelling& s) { return s.format == Format::onnx; });
+}
+
 /// Whether the graph was read from a CVM model's own files, by no way over another format.
 bool is_from_cvm(const ir::Graph& graph) {
   return cvm_format::model_info(graph) && graph.meta.opsets.empty() && !graph.provenance.nnef;
@@ -144,16 +149,19 @@ Result<onnx_format::Written> say_in_onnx(ir::Graph& graph, const onnx_format::Wr
       NNEX_TRY(infer(graph));
       continue;
     }
-    for (const auto& r : refused) {
-      if (r.node.n >= graph.node_count()) continue;
+    const auto first_new = static_cast<uint32_t>(graph.node_count());
+    for (Unwritable& r : refused) {
+      if (r.node.n >= first_new) continue;
       const Node& n = graph[r.node];
-      if (n.erased || !n.op || n.op->body.empty()) continue;
-      NNEX_TRY(passes::expand_body(graph, r.node));
-      changed = true;
+      if (n.erased || !n.op || (n.op->body.empty() && (wanted.opset == 0 || wanted.stays))) continue;
+      if (wanted.custom && n.op->body.empty() && !is_of_onnx(*n.op)) continue;
+      NNEX_ASSIGN(const bool simpler, passes::lower(graph, r.node, r.reason));
+      changed |= simpler;
     }
     if (!changed && (options.custom || !wanted.custom)) return cannot_say("ONNX", lowered, refused);
     if (!changed) options.custom = true;
     NNEX_TRY(infer(graph));
+    NNEX_TRY(passes::fold_from(graph, first_new));
   }
   return Error(Code::internal, "bodies of operators nested too deep");
 }

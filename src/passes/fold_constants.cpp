@@ -96,7 +96,7 @@ bool is_decoder(const Node& node) {
 
 enum class Codes : uint8_t { fold, keep, keep_codes, keep_of_products, keep_stored };
 
-Result<int> fold(ir::Graph& graph, Codes codes) {
+Result<int> fold(ir::Graph& graph, Codes codes, uint32_t first = 0) {
   int count = 0;
   const int64_t most = std::min(kGrowth, graph.fold_limit);
   int64_t growth = most;
@@ -104,7 +104,7 @@ Result<int> fold(ir::Graph& graph, Codes codes) {
   for (NodeId id : graph.order_with_blocks()) {
     const Node& node = graph[id];
     const bool runs = is_pure_custom(node) || (node.op->pure && node.op->reference);
-    if (node.erased || !runs || !node.blocks.empty() || node.in.empty()) continue;
+    if (id.n < first || node.erased || !runs || !node.blocks.empty() || node.in.empty()) continue;
     const bool decodes = is_decoder(node);
     if (codes == Codes::keep_codes && decodes) continue;
     if (codes == Codes::keep && (decodes || widens_many(graph, node))) continue;
@@ -147,6 +147,8 @@ Result<int> fold_but_stored_codes(ir::Graph& graph) { return fold(graph, Codes::
 Result<int> fold_but_codes(ir::Graph& graph) { return fold(graph, Codes::keep_of_products); }
 
 Result<int> fold_for_files(ir::Graph& graph) { return fold(graph, Codes::keep_stored); }
+
+Result<int> fold_from(ir::Graph& graph, uint32_t first) { return fold(graph, Codes::fold, first); }
 
 /// Small integers that inference knows become constants, though what they are computed from is not: extents, above all.
 ///     s = shape(x)  # x: f32[1,3,N]          ->   n = i64[2](1, 3)

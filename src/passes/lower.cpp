@@ -11,6 +11,7 @@
 #include "ops/matmul.h"
 #include "ops/reduce.h"
 #include "ops/shape.h"
+#include "passes/casts.h"
 #include "passes/passes.h"
 
 namespace nnex::passes {
@@ -91,6 +92,45 @@ LowerRule find_rule(std::string_view row) {
   return nullptr;
 }
 
+/// Whether the row makes f32 of f32 where it makes halves of halves.
+bool infers_wide(const ir::Graph& graph, NodeId id) {
+  const Node& node = graph[id];
+  const auto has_half = [&](ValueId v) { return v.valid() && is_half(graph[v].type.dtype); };
+  Inference inference(graph, Inference::Few::nodes);
+  for (ValueId v : node.in) {
+    if (!v.valid()) continue;
+    Type t = graph[v].type;
+    if (has_half(v)) t.dtype = DType::f32;
+    inference.bind(v, std::move(t));
+  }
+  return inference.node(id).ok() && std::all_of(node.out.begin(), node.out.end(), [&](ValueId v) {
+           return !has_half(v) || inference.type(v).dtype == DType::f32;
+         });
+}
+
+/// Halves are computed as f32 and rounded once, as references do it.
+void widen(ir::Graph& graph, NodeId id) {
+  const std::vector<ValueId> in = graph[id].in, out = graph[id].out;
+  for (size_t i = 0; i < in.size(); ++i)
+    if (in[i].valid() && is_half(graph[in[i]].type.dtype))
+      graph.set_input(id, i, cast_to(Builder(graph, id), in[i], DType::f32));
+  for (ValueId v : out) {
+    if (!v.valid() || !is_half(graph[v].type.dtype)) continue;
+    const Node& n = graph[id];
+    const Type narrow = graph[v].type;
+    const Builder after = n.next.valid() ? Builder(graph, n.next, n.where) : Builder(graph, n.parent, n.where);
+    const std::string name = graph[v].name;
+    graph.set_name(v, "");
+    graph.set_type(v, Type::tensor(DType::f32, narrow.dims));
+    const ValueId back = cast_to(after, v, narrow.dtype);
+    const NodeId cast = graph[back].producer;
+    graph.set_input(cast, 0, ValueId{});
+    graph.replace_uses(v, back);
+    graph.set_input(cast, 0, v);
+    graph.set_name(back, name);
+  }
+}
+
 }  // namespace
 
 bool has_rule(std::string_view row) { return find_rule(row) != nullptr; }
@@ -104,6 +144,11 @@ Result<bool> lower(ir::Graph& graph, NodeId id, std::string& reason) {
   const LowerRule rule = find_rule(graph[id].op->name);
   const auto known = [&](ValueId v) { return !v.valid() || concrete(graph[v].type); };
   if (!rule || !std::all_of(graph[id].out.begin(), graph[id].out.end(), known)) return false;
+  const auto halves = [&](ValueId v) { return v.valid() && is_half(graph[v].type.dtype); };
+  if (std::any_of(graph[id].in.begin(), graph[id].in.end(), halves)) {
+    if (!infers_wide(graph, id)) return false;
+    widen(graph, id);
+  }
   Lowering l(graph, id);
   if (const Status s = rule(l); !s.ok()) {
     if (!s.error().message().empty()) reason += "; " + s.error().message();

@@ -21,6 +21,8 @@ Result<int> fold_but_codes(ir::Graph& graph);
 Result<int> fold_but_stored_codes(ir::Graph& graph);
 /// fold_constants, but not what a file holds in fewer bytes: codes, halves, and what grows beyond 4 KiB.
 Result<int> fold_for_files(ir::Graph& graph);
+/// fold_constants of nodes from this id on.
+Result<int> fold_from(ir::Graph& graph, uint32_t first);
 /// Small values that inference knows, among them extents of what is computed, become constants.
 Result<int> fold_known(ir::Graph& graph);
 /// Choices whose condition is constant become what they choose.

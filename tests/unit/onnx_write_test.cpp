@@ -468,6 +468,7 @@ TEST(OnnxWrite, TheLowestOpsetThatTakesEveryNode) {
     const char* name;
     std::string bytes;
     int64_t opset;
+    bool has_formula = false;  ///< By which an earlier opset says it.
   } rows[] = {
       {"nothing new", one(node("Relu", {"x"}, {"y"}), {value("x", {2})}, value("y", {2})), 17},
       {"padding of named axes",
@@ -481,13 +482,13 @@ TEST(OnnxWrite, TheLowestOpsetThatTakesEveryNode) {
       {"steps of 16 bits",
        one(node("QuantizeLinear", {"x", "s", "z"}, {"y"}), {value("x", {4}), value("s", {}), value("z", {}, kU16)},
            value("y", {4}, kU16)),
-       21},
+       21, true},
       {"scales of half precision",
        one(node("QLinearMatMul", {"a", "as", "az", "b", "bs", "bz", "ys", "yz"}, {"y"}),
            {value("a", {2, 3}, kU8), scale("as"), zero("az"), value("b", {3, 2}, kU8), scale("bs"), zero("bz"),
             scale("ys"), zero("yz")},
            value("y", {2, 2}, kU8)),
-       21},
+       21, true},
       {"a convolution of bfloat16",
        one(node("Conv", {"x", "w"}, {"y"}), {value("x", {1, 1, 3, 3}, 16), value("w", {1, 1, 2, 2}, 16)},
            value("y", {1, 1, 2, 2}, 16)),
@@ -508,7 +509,8 @@ TEST(OnnxWrite, TheLowestOpsetThatTakesEveryNode) {
     }
     if (row.opset == 17) continue;
     const auto model = to_onnx(graph, {{}, false, {}, row.opset - 1});
-    ASSERT_FALSE(model.ok());
+    ASSERT_EQ(model.ok(), row.has_formula);
+    if (row.has_formula) continue;
     EXPECT_EQ(model.error().code(), Code::unsupported);
     EXPECT_NE(model.error().text().find(
                   fmt::format("is so from opset {} on; opset {} was asked for", row.opset, row.opset - 1)),
