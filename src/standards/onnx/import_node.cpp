@@ -91,9 +91,10 @@ char kind_of(const Attribute& a) {
 }
 
 /// Of an operator whose import makes rows itself: an attribute that none of its forms has is refused. Which opset has
-/// which is the checker's to say.
+/// which is the checker's to say, and of the standard's own domain the importer asks for the kind.
 Status known_attributes(const NodeImport& n) {
-  if (n.attrs.empty()) return {};
+  const auto is_named = [&](const Attribute& a) { return names_attribute(n.domain, n.op, a.name); };
+  if (n.attrs.empty() || (n.domain.empty() && std::all_of(n.attrs.begin(), n.attrs.end(), is_named))) return {};
   const std::vector<Form>& forms = forms_of(n.domain, n.op);
   if (forms.empty() || n.version < forms.front().since) return {};  // an experiment, before it was the standard's
   for (const Attribute& a : n.attrs) {

@@ -429,19 +429,40 @@ const std::vector<Form>& parsed_forms(std::string_view text) {
   return at->second;
 }
 
-const std::vector<Form>& forms_of(std::string_view domain, std::string_view name) {
+namespace {
+
+/// Null: no such operator.
+const OperatorForms* find_forms(std::string_view domain, std::string_view name) {
   static const auto all = [] {
     NameIndex<const OperatorForms*> index;
     for (const auto& part : {forms_a_l(), forms_m_z(), forms_ml()})
       for (const OperatorForms& o : part) index.add(o.name, &o);
     return index;
   }();
-  static const std::vector<Form> none;
   const OperatorForms* found = nullptr;
   all.each(name, [&](const OperatorForms* o) {
     if (o->domain == domain) found = o;
   });
+  return found;
+}
+
+}  // namespace
+
+const std::vector<Form>& forms_of(std::string_view domain, std::string_view name) {
+  static const std::vector<Form> none;
+  const OperatorForms* const found = find_forms(domain, name);
   return found ? parsed_forms(found->text) : none;
+}
+
+bool names_attribute(std::string_view domain, std::string_view name, std::string_view attribute) {
+  const OperatorForms* const found = find_forms(domain, name);
+  if (!found) return false;
+  const std::string_view text = found->text;
+  for (size_t at = text.find(attribute); at != std::string_view::npos; at = text.find(attribute, at + 1)) {
+    const std::string_view behind = text.substr(at + attribute.size());
+    if (at > 0 && text[at - 1] == ' ' && !behind.empty() && behind[0] == ':') return true;
+  }
+  return false;
 }
 
 const Form* find_form(std::string_view domain, std::string_view name, int64_t opset) {

@@ -87,6 +87,8 @@ struct Form {
 const std::vector<Form>& parsed_forms(std::string_view text);
 /// Oldest first; empty: no such operator.
 const std::vector<Form>& forms_of(std::string_view domain, std::string_view name);
+/// Whether one of an operator's forms names the attribute: a look at their text, without what parsing it costs.
+bool names_attribute(std::string_view domain, std::string_view name, std::string_view attribute);
 /// The form that an opset has; null: none.
 const Form* find_form(std::string_view domain, std::string_view name, int64_t opset);
 /// The domain of the table's own rows, for those that no standard operator says: a row's name, its ports in order, its
