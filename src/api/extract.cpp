@@ -17,6 +17,7 @@
 #include "graph/symbols.h"
 #include "nnex/edit.h"
 #include "nnex/suggest.h"
+#include "passes/passes.h"
 #include "standards/nnef/export_document.h"
 
 namespace nnex {

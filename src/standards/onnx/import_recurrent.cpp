@@ -1,5 +1,7 @@
 // RNN, GRU, LSTM: layout = 1 puts the batch first, older forms have fewer outputs.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
