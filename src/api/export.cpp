@@ -155,7 +155,7 @@ Result<onnx_format::Written> say_in_onnx(ir::Graph& graph, const onnx_format::Wr
       const Node& n = graph[r.node];
       if (n.erased || !n.op || (n.op->body.empty() && (wanted.opset == 0 || wanted.stays))) continue;
       if (wanted.custom && n.op->body.empty() && !is_of_onnx(*n.op)) continue;
-      NNEX_ASSIGN(const bool simpler, passes::lower(graph, r.node, r.reason));
+      NNEX_ASSIGN(const bool simpler, passes::lower(graph, r.node, r.reason, passes::Halves::widened));
       changed |= simpler;
     }
     if (!changed && (options.custom || !wanted.custom)) return cannot_say("ONNX", lowered, refused);

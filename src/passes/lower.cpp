@@ -135,7 +135,7 @@ void widen(ir::Graph& graph, NodeId id) {
 
 bool has_rule(std::string_view row) { return find_rule(row) != nullptr; }
 
-Result<bool> lower(ir::Graph& graph, NodeId id, std::string& reason) {
+Result<bool> lower(ir::Graph& graph, NodeId id, std::string& reason, Halves halves) {
   if (!graph[id].op) return false;
   if (!graph[id].op->body.empty()) {
     NNEX_TRY(expand_body(graph, id));
@@ -144,8 +144,8 @@ Result<bool> lower(ir::Graph& graph, NodeId id, std::string& reason) {
   const LowerRule rule = find_rule(graph[id].op->name);
   const auto known = [&](ValueId v) { return !v.valid() || concrete(graph[v].type); };
   if (!rule || !std::all_of(graph[id].out.begin(), graph[id].out.end(), known)) return false;
-  const auto halves = [&](ValueId v) { return v.valid() && is_half(graph[v].type.dtype); };
-  if (std::any_of(graph[id].in.begin(), graph[id].in.end(), halves)) {
+  const auto has_half = [&](ValueId v) { return v.valid() && is_half(graph[v].type.dtype); };
+  if (halves == Halves::widened && std::any_of(graph[id].in.begin(), graph[id].in.end(), has_half)) {
     if (!infers_wide(graph, id)) return false;
     widen(graph, id);
   }

@@ -85,10 +85,16 @@ std::span<const LowerRow> lower_moves();
 std::span<const LowerRow> lower_numbers();
 std::span<const LowerRow> lower_integers();
 
+/// What a rule makes of halves.
+enum class Halves : uint8_t {
+  plain,   ///< Rows of halves, for standards that do not round to them (NNEF) or round each operation (WebNN).
+  widened  ///< Rows of f32, rounded once, as references do it.
+};
+
 /// One node that a standard refused becomes simpler rows in its place, by its row's body or, where the extents of its
-/// results are known, by a rule; types are left to inference. False: the node stays; where a rule does not fit it,
-/// `reason`, why it was refused, goes on with why. Errors: the body's own.
-Result<bool> lower(ir::Graph& graph, NodeId id, std::string& reason);
+/// results are known, by a rule (of halves as `halves` says); types are left to inference. False: the node stays; where
+/// a rule does not fit it, `reason`, why it was refused, goes on with why. Errors: the body's own.
+Result<bool> lower(ir::Graph& graph, NodeId id, std::string& reason, Halves halves = Halves::plain);
 /// Whether a rule is there for a row; what a node has may still not fit it.
 bool has_rule(std::string_view row);
 

@@ -316,6 +316,12 @@ def round_to(c):
 @rule("cast")
 def cast(c):
     x, to = c["x"], c["to"]
+    if x.dtype == "str" and to == "bool":
+        return {"y": np.array([t == "True" or (t != "False" and float(t) != 0) for t in x.a.flat])}
+    if x.dtype == "str" and to[0] in "iu":  # the nearest number of the type, exactly
+        whole = [int(t) if t.lstrip("+-").isdigit() else math.trunc(float(t)) for t in x.a.flat]
+        limits = np.iinfo(TYPES[to])
+        return {"y": np.array([min(max(v, limits.min), limits.max) for v in whole], dtype=TYPES[to])}
     if to == "bool":
         return {"y": x.a != 0}
     if x.dtype[0] in "iu":
