@@ -30,9 +30,10 @@ Status infer(ir::Graph& graph) {
 /// would help.
 template <class Options, class Say>
 auto say_or_help(ir::Graph& graph, const Options& options, Say say) -> decltype(say(graph, options)) {
+  if (options.custom) return say(graph, options);
   ir::Graph copy(graph);
   auto written = say(graph, options);
-  if (written.ok() || options.custom || written.error().code() != Code::unsupported) return written;
+  if (written.ok() || written.error().code() != Code::unsupported) return written;
   Options custom = options;
   custom.custom = true;
   if (!say(copy, custom).ok()) return written;
