@@ -449,6 +449,9 @@ NNEX_C_API const char* nnex_inspection_operator(const nnex_inspection* i, size_t
 NNEX_C_API int64_t nnex_inspection_nodes(const nnex_inspection* i);
 NNEX_C_API int64_t nnex_inspection_parameters(const nnex_inspection* i);
 NNEX_C_API int64_t nnex_inspection_parameter_bytes(const nnex_inspection* i);
+/* The most bytes of inputs and results that live at once, node after node in the file's order; -1: extents are not
+ * known. What a session takes differs: nodes are fused, and kernels need room. */
+NNEX_C_API int64_t nnex_inspection_activation_bytes(const nnex_inspection* i);
 /* A number, or a formula of symbols. */
 NNEX_C_API const char* nnex_inspection_multiply_adds(const nnex_inspection* i);
 NNEX_C_API void nnex_inspection_free(nnex_inspection* inspection);

@@ -126,6 +126,11 @@ expect 0 "variables" "$nnex" convert "$model" "$scratch/m.xyz" --set N=1 --to nn
 expect 0 "variables" "$nnex" convert "$model" "$scratch/m-1.0" --set N=1
 expect 0 "f32[3,8]" "$nnex" dump "$model" --set N=3 --optimized
 expect 0 "f32[3,8]" "$nnex" inspect --set N=3 "$model"
+expect 0 "activations depend on extents" "$nnex" inspect "$model"
+expect 0 "activations 48 bytes at once" "$nnex" inspect - << 'ONNX'
+<ir_version: 8, opset_import: ["": 17]>
+g (float[2,3] x) => (float[3] y) { a = Relu(x)  y = ReduceMax<axes = [0], keepdims = 0>(a) }
+ONNX
 expect 2 "needs numbers for extents; --set SYMBOL=N fixes them" "$nnex" convert "$model" "$scratch/m.webnn"
 expect 2 "needed a name in .webnn, .mjs or .js" "$nnex" convert "$model" "$scratch/m" --set N=1 --to webnn
 expect 0 "operations" "$nnex" convert "$model" "$scratch/m.webnn" --set N=1

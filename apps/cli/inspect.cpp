@@ -23,6 +23,16 @@ std::string shown(const Inspection& model) {
   return fmt::format("(depends on {})", fmt::join(model.multiply_add_symbols, ", "));
 }
 
+/// Bytes in the largest unit of which there is one.
+std::string in_units(int64_t bytes) {
+  constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) return fmt::format("{} bytes", bytes);
+  size_t unit = 0;
+  double count = static_cast<double>(bytes);
+  for (; count >= 1024 && unit + 1 < std::size(kUnits); ++unit) count /= 1024;
+  return fmt::format("{:.1f} {}", count, kUnits[unit]);
+}
+
 /// What the verbs that take several models are asked for.
 struct Asked {
   std::vector<std::string> paths;
@@ -58,6 +68,8 @@ Json inspection_json(const std::string& path, const Inspection& model) {
   j["operators"] = Json::object();
   for (const OperatorCount& op : model.operators) j["operators"][op.name] = op.nodes;
   j["parameters"] = model.parameters;
+  j["parameter_bytes"] = model.parameter_bytes;
+  if (model.activation_bytes) j["activation_bytes"] = *model.activation_bytes;
   j["macs"] = model.multiply_add_count ? Json(*model.multiply_add_count) : Json(model.multiply_adds);
   return j;
 }
@@ -99,6 +111,12 @@ int inspect(const std::string& path, const Asked& asked) {
     say("  data in {}\n", one_line(fmt::format("{}", fmt::join(model->external_files, ", "))));
   if (!model->symbols.empty()) say("  symbols {}\n", one_line(fmt::format("{}", fmt::join(model->symbols, ", "))));
   say("  {} parameters, {} multiply-adds, {} nodes\n", model->parameters, one_line(shown(*model)), model->nodes);
+  say("  parameters take {}", in_units(model->parameter_bytes));
+  if (model->activation_bytes)
+    say(", activations {} at once", in_units(*model->activation_bytes));
+  else if (!model->symbols.empty())
+    say("; activations depend on extents: --set gives them");
+  say("\n");
   std::vector<OperatorCount> rows = model->operators;
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.nodes > b.nodes; });
   for (const OperatorCount& op : rows) say("  {:>6}  {}\n", op.nodes, one_line(op.name));

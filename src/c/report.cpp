@@ -137,6 +137,9 @@ const char* nnex_inspection_operator(const nnex_inspection* i, size_t k, int64_t
 int64_t nnex_inspection_nodes(const nnex_inspection* i) { return i ? i->inspection.nodes : 0; }
 int64_t nnex_inspection_parameters(const nnex_inspection* i) { return i ? i->inspection.parameters : 0; }
 int64_t nnex_inspection_parameter_bytes(const nnex_inspection* i) { return i ? i->inspection.parameter_bytes : 0; }
+int64_t nnex_inspection_activation_bytes(const nnex_inspection* i) {
+  return i ? i->inspection.activation_bytes.value_or(-1) : 0;
+}
 const char* nnex_inspection_multiply_adds(const nnex_inspection* i) {
   return i ? i->inspection.multiply_adds.c_str() : nullptr;
 }

@@ -79,7 +79,8 @@ class Report(NamedTuple):
 
 
 class Inspection(NamedTuple):
-    """What is known of a model without compiling it. multiply_adds: a number, or a formula of symbols."""
+    """What is known of a model without compiling it. multiply_adds: a number, or a formula of symbols.
+    activation_bytes: the most that live at once, node after node in the file's order; None where extents are not known."""
 
     format: str
     graph_name: str
@@ -95,6 +96,7 @@ class Inspection(NamedTuple):
     parameters: int
     parameter_bytes: int
     multiply_adds: str
+    activation_bytes: Optional[int]
 
 
 class NodeTime(NamedTuple):

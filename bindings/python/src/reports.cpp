@@ -81,6 +81,8 @@ PyObject* inspect(PyObject*, PyObject* args) {
     set(dict.get(), "parameter_bytes", need(PyLong_FromLongLong(nnex_inspection_parameter_bytes(i))));
     const char* const work = nnex_inspection_multiply_adds(i);
     set(dict.get(), "multiply_adds", text(work ? work : ""));
+    const int64_t activations = nnex_inspection_activation_bytes(i);
+    set(dict.get(), "activation_bytes", activations < 0 ? Ref::of(Py_None) : need(PyLong_FromLongLong(activations)));
     return dict.release();
   });
 }

@@ -45,6 +45,10 @@ class Tools(unittest.TestCase):
         self.assertEqual((seen.format, seen.symbols, seen.operators["conv"], seen.parameters), ("onnx", ["N"], 5, 64409))
         self.assertEqual(seen.multiply_adds, "2657024*N")
         self.assertIn("labels", seen.metadata)
+        self.assertIsNone(seen.activation_bytes)
+        one = nnex.inspect("<ir_version: 8, opset_import: [\"\": 17]> g (float[2,3] x) => (float[3] y) { a = Relu(x)  y = ReduceSum(a) }"
+                           .replace("ReduceSum(a)", "ReduceMax<axes = [0], keepdims = 0>(a)").encode())
+        self.assertEqual(one.activation_bytes, 48)  # x and a; a and y are 36
 
     def test_convert_and_compare(self):
         x = nnex.read_value(SHAPES / "test_data_set_0/input_0.pb")
