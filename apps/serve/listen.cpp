@@ -28,7 +28,7 @@ struct Address {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
-Error refused(const std::string& where, std::string_view why) {
+Error cannot_listen(const std::string& where, std::string_view why) {
   return Error(Code::unreadable, fmt::format("cannot listen on {}: {}", where, why));
 }
 
@@ -38,7 +38,7 @@ Result<Address> address_of(const std::string& host, int port) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   const int fault = ::getaddrinfo(host.c_str(), fmt::to_string(port).c_str(), &hints, &found);
-  if (fault != 0) return refused(fmt::format("{}:{}", host, port), ::gai_strerror(fault));
+  if (fault != 0) return cannot_listen(fmt::format("{}:{}", host, port), ::gai_strerror(fault));
   std::memcpy(&out.storage, found->ai_addr, found->ai_addrlen);
   out.length = found->ai_addrlen;
   ::freeaddrinfo(found);
@@ -49,7 +49,7 @@ Result<Address> address_of(const std::string& path) {
   Address out;
   auto& to = reinterpret_cast<sockaddr_un&>(out.storage);
   if (path.empty() || path.size() >= sizeof to.sun_path)
-    return refused(fmt::format("{}{}", kUnix, path),
+    return cannot_listen(fmt::format("{}{}", kUnix, path),
                    fmt::format("the path has {} bytes; needed 1 to {}", path.size(), sizeof to.sun_path - 1));
   to.sun_family = AF_UNIX;
   std::memcpy(to.sun_path, path.data(), path.size());
@@ -74,7 +74,7 @@ Result<int> handed_over() {
   const char *count = std::getenv("LISTEN_FDS"), *pid = std::getenv("LISTEN_PID");
   if (!count || !pid || std::string_view(pid) != fmt::to_string(::getpid())) return -1;
   if (std::string_view(count) != "1")
-    return refused("what systemd opened", fmt::format("LISTEN_FDS is {}; needed one socket", count));
+    return cannot_listen("what systemd opened", fmt::format("LISTEN_FDS is {}; needed one socket", count));
   ::fcntl(kFirstFile, F_SETFD, FD_CLOEXEC);
   ::fcntl(kFirstFile, F_SETFL, ::fcntl(kFirstFile, F_GETFL) | O_NONBLOCK);
   return kFirstFile;
@@ -117,14 +117,14 @@ Result<Listening> listen_on(const std::string& host, int port) {
     if (!good || ::listen(out.fd, SOMAXCONN) != 0) {
       const int fault = errno;
       if (out.fd >= 0) ::close(out.fd);
-      return refused(in_folder ? host : fmt::format("{}:{}", host, port), std::strerror(fault));
+      return cannot_listen(in_folder ? host : fmt::format("{}:{}", host, port), std::strerror(fault));
     }
     out.path = path;
   }
   Address address;
   address.length = sizeof address.storage;
   if (::getsockname(out.fd, reinterpret_cast<sockaddr*>(&address.storage), &address.length) != 0)
-    return refused("what systemd opened", std::strerror(errno));
+    return cannot_listen("what systemd opened", std::strerror(errno));
   out.address = address_text(address.get(), address.length);
   return out;
 }

@@ -89,10 +89,6 @@ nnex_error* compare_with(const nnex_source* a, nnex_value* const* inputs, size_t
   });
 }
 
-const char* text_at(const std::vector<std::string>& texts, size_t i) {
-  return i < texts.size() ? texts[i].c_str() : nullptr;
-}
-
 const nnex_compared* compared_at(const std::vector<nnex_compared>& all, size_t i) {
   return i < all.size() ? &all[i] : nullptr;
 }

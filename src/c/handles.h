@@ -126,6 +126,9 @@ Error taken(nnex_error* error);
 
 std::vector<nnex_port> ports_of(const std::vector<PortInfo>& infos);
 /// NULL past the last.
+inline const char* text_at(const std::vector<std::string>& texts, size_t index) {
+  return index < texts.size() ? texts[index].c_str() : nullptr;
+}
 const nnex_port* port_at(const std::vector<nnex_port>& ports, size_t index);
 /// A handle of the caller's.
 nnex_model* model_handle(Model model);

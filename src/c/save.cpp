@@ -22,10 +22,6 @@ constexpr std::pair<const char*, int64_t SaveReport::*> kNumbers[] = {{"bytes", 
                                                                       {"weight_bytes", &SaveReport::weight_bytes},
                                                                       {"arena_bytes", &SaveReport::arena_bytes}};
 
-const char* item_text(const std::vector<std::string>& texts, size_t index) {
-  return index < texts.size() ? texts[index].c_str() : nullptr;
-}
-
 }  // namespace
 
 Result<Saving> saving_of(const nnex_save_options* given) {
@@ -126,8 +122,8 @@ nnex_error* nnex_graph_save_to_memory(const nnex_graph* graph, const nnex_save_o
   });
 }
 
-const char* nnex_saved_file(const nnex_saved* s, size_t i) { return s ? item_text(s->report.files, i) : nullptr; }
-const char* nnex_saved_note(const nnex_saved* s, size_t i) { return s ? item_text(s->report.notes, i) : nullptr; }
+const char* nnex_saved_file(const nnex_saved* s, size_t i) { return s ? text_at(s->report.files, i) : nullptr; }
+const char* nnex_saved_note(const nnex_saved* s, size_t i) { return s ? text_at(s->report.notes, i) : nullptr; }
 int64_t nnex_saved_number(const nnex_saved* s, const char* what) {
   if (s && what)
     for (const auto& [word, number] : kNumbers)

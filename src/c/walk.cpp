@@ -203,10 +203,6 @@ T at(const std::vector<T>& list, size_t index) {
   return index < list.size() ? list[index] : nullptr;
 }
 
-const char* text_at(const std::vector<std::string>& list, size_t index) {
-  return index < list.size() ? list[index].c_str() : nullptr;
-}
-
 /// Gives what `take` makes of an attribute's value.
 template <class Out, class F>
 nnex_error* given(const nnex_attribute* attribute, Out* out, F&& take) noexcept {

@@ -6,13 +6,13 @@
 namespace nnex::ml {
 namespace {
 
-struct Row {
+struct SummaryRow {
   std::string_view operation = {};
   std::string_view sentence = {};
 };
 
 // Source: W3C WebNN, editor's draft of 2026-06-26; names in the sentences are those of arguments and option members.
-constexpr Row kRows[] = {
+constexpr SummaryRow kSummaryRows[] = {
     {"argMin", "The index of the smallest element along axis."},
     {"argMax", "The index of the largest element along axis."},
     {"batchNormalization",
@@ -145,8 +145,8 @@ constexpr Row kRows[] = {
 
 std::string_view summary_of(std::string_view operation) {
   const auto row =
-      std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.operation == operation; });
-  NNEX_ASSERT(row != std::end(kRows));
+      std::find_if(std::begin(kSummaryRows), std::end(kSummaryRows), [&](const SummaryRow& r) { return r.operation == operation; });
+  NNEX_ASSERT(row != std::end(kSummaryRows));
   return row->sentence;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMaxRowTaps = 16, kMinWidth = 8;
 constexpr double kMaxCopied = 1 << 30;  // values
-constexpr int64_t kSlack = 64;          // values read behind the last row
+constexpr int64_t kSpanSlack = 64;      // values read behind the last row
 
 /// Columns and rows of x's copy that windows reach.
 int64_t copy_columns(const ConvShape& s) { return (s.out[2] - 1) * s.stride[2] + s.kernel[2]; }
@@ -35,7 +35,7 @@ bool is_span_conv(const simd::Loops& loops, const ConvShape& s) {
 int64_t span_values(const ConvShape& s, int64_t group) { return ceil_div(s.kernel[2] * s.in_channels, group) * group; }
 
 int64_t span_copy_values(const ConvShape& s) {
-  return s.batch * copy_lines(s) * copy_columns(s) * s.in_channels + kSlack;
+  return s.batch * copy_lines(s) * copy_columns(s) * s.in_channels + kSpanSlack;
 }
 
 template <class Lift>
@@ -58,7 +58,7 @@ SpanRows<Lift>::SpanRows(Team& team, const simd::TileShape& tile, const ConvShap
       copy_line(lift, inside ? x + (image * s_.in[1] + y) * s_.in[2] * s_.in_channels : nullptr, copy + i * copy_step_);
     }
   });
-  std::fill_n(copy + lines * copy_step_, kSlack, To{0});
+  std::fill_n(copy + lines * copy_step_, kSpanSlack, To{0});
 }
 
 template <class Lift>

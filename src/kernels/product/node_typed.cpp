@@ -19,7 +19,7 @@
 namespace nnex::kernels {
 namespace {
 
-constexpr int64_t kRowsAtOnce = 144;  // between two looks at the clock
+constexpr int64_t kRowsAnEntry = 144;  // between two looks at the clock
 
 /// Whether the rows of b are not dense.
 bool is_transposed(const Product& p) { return p.b_steps.column != 1 && p.n > 1; }
@@ -88,13 +88,13 @@ class TypedProductKernel : public Kernel {
       const Part rows = part_of(m, row_parts, part / column_parts, kRows);
       const Part columns = part_of(n, column_parts, part % column_parts, kColumns);
       const auto size = [](int64_t count) { return static_cast<size_t>(count); };
-      for (int64_t i = rows.begin; i < rows.end && !Interrupt::wanted(); i += kRowsAtOnce) {
+      for (int64_t i = rows.begin; i < rows.end && !Interrupt::wanted(); i += kRowsAnEntry) {
         simd::TypedProduct<T> p;
         p.a = a + i * product_.a_steps.row;
         p.a_row = size(product_.a_steps.row), p.a_column = size(product_.a_steps.column);
         p.b = b + columns.begin, p.b_row = size(is_transposed(product_) ? n : product_.b_steps.row);
         p.z = z + i * n + columns.begin, p.z_row = size(n);
-        p.m = size(std::min(kRowsAtOnce, rows.end - i)), p.k = size(product_.k), p.n = size(columns.size());
+        p.m = size(std::min(kRowsAnEntry, rows.end - i)), p.k = size(product_.k), p.n = size(columns.size());
         product_of(loops_)(p);
       }
     });

@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kListMagic = 0xF7E58D4F05049CB7;
 constexpr uint64_t kTensorMagic = 0xDD5E40F096B4A13F;
-constexpr int32_t kMaxAxes = 32;  ///< What any shape can have before its match with the graph is looked at.
+constexpr int32_t kMaxRank = 32;  ///< What any shape can have before its match with the graph is looked at.
 
 /// What the original makes room for before it looks at the tensor: a power of two of bits, whole bytes or one bit.
 bool has_room(uint8_t code, uint8_t bits, uint16_t lanes) {
@@ -60,7 +60,7 @@ Result<Tensor> ParamReader::tensor() {
   const auto lanes = r.number<uint16_t>();
   if (!r.ok()) return runtime_error("the file ends inside a tensor's header");
   if (rank < 0) return logic_error("{} axes", rank);
-  if (rank > kMaxAxes) return runtime_error("{} axes; needed at most {}", rank, kMaxAxes);
+  if (rank > kMaxRank) return runtime_error("{} axes; needed at most {}", rank, kMaxRank);
   std::vector<int64_t> extents;
   int64_t size = (bits + 7) / 8;
   for (int32_t i = 0; i < rank; ++i) {

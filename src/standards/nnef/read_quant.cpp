@@ -153,14 +153,14 @@ class QuantParser {
   size_t literals_ = 0;
 };
 
-struct Standard {
+struct Quantisation {
   std::string_view name;
   QuantParameters parameters;
 };
 
 /// The quantisation operations of the standard (8.10 of NNEF 1.0.5).
-const std::vector<Standard>& standard_operations() {
-  static const std::vector<Standard> kOperations = {
+const std::vector<Quantisation>& quantisations() {
+  static const std::vector<Quantisation> kOperations = {
       {"linear_quantize",
        {{"x", ItemType::scalar, true},
         {"min", ItemType::scalar, true},
@@ -187,7 +187,7 @@ const std::vector<Standard>& standard_operations() {
 }
 
 std::optional<QuantParameters> parameters_of(const std::string& operation, const QuantContext& context) {
-  for (const Standard& s : standard_operations())
+  for (const Quantisation& s : quantisations())
     if (s.name == operation) return s.parameters;
   return context.fragment ? context.fragment(operation) : std::nullopt;
 }
@@ -236,7 +236,7 @@ class LineChecker {
     const auto parameters = parameters_of(r_.operation, context_);
     if (!parameters || parameters->empty() || !parameters->front().tensor) {
       std::string known;
-      for (const Standard& s : standard_operations()) known += fmt::format(" {}", s.name);
+      for (const Quantisation& s : quantisations()) known += fmt::format(" {}", s.name);
       return fault("Q3", fmt::format("'{}' is no quantisation operation; there are{} and fragments of the document "
                                      "whose first parameter is a tensor",
                                      r_.operation, known));

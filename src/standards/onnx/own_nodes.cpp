@@ -112,7 +112,7 @@ bool same_attrs(const OpDef& op, const void* a, const void* b) {
 
 /// What readers of a message go by: the kind, the element type and the rank, as far as both are known.
 bool alike(const Type& a, const Type& b) {
-  if (a.kind == Kind::unknown || b.kind == Kind::unknown) return true;
+  if (a.kind == nnex::Kind::unknown || b.kind == nnex::Kind::unknown) return true;
   if (a.kind != b.kind || (a.is_tensor() && a.dtype != b.dtype)) return false;
   return !a.dims || !b.dims || a.dims->size() == b.dims->size();
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kMaxExact = 9007199254740992.0;  ///< 2^53: integers up to it are Numbers.
 
-idl::Value number_of(int64_t i) {
+idl::Value idl_number(int64_t i) {
   if (std::abs(static_cast<double>(i)) <= kMaxExact) return static_cast<double>(i);
   return BigInt{i < 0, i < 0 ? uint64_t{0} - static_cast<uint64_t>(i) : static_cast<uint64_t>(i)};
 }
@@ -72,10 +72,10 @@ idl::Value Player::value(const Param& p, const ProgramValue& v) const {
   const auto* a = std::get_if<AttrValue>(&v);
   if (!a) return {};
   if (auto* b = std::get_if<bool>(a)) return *b;
-  if (auto* i = std::get_if<int64_t>(a)) return number_of(*i);
+  if (auto* i = std::get_if<int64_t>(a)) return idl_number(*i);
   if (auto* x = std::get_if<double>(a)) return *x;
   if (auto* s = std::get_if<std::string>(a)) return text(p, *s);
-  if (auto* l = std::get_if<Ints>(a)) return sequence(*l, number_of);
+  if (auto* l = std::get_if<Ints>(a)) return sequence(*l, idl_number);
   if (auto* l = std::get_if<Reals>(a)) return sequence(*l, [](double x) { return idl::Value(x); });
   if (auto* l = std::get_if<Texts>(a)) return sequence(*l, [](const std::string& s) { return idl::Value(s); });
   return {};
