@@ -26,4 +26,18 @@ class Interrupt {
   const Interrupt* outer_;
 };
 
+/// Asks whether the thread shall stop each time that many steps were done.
+class SeldomAsked {
+ public:
+  bool stop(int64_t steps) {
+    constexpr int64_t kEvery = 1 << 16;
+    if ((done_ += steps) < kEvery) return false;
+    done_ = 0;
+    return Interrupt::wanted();
+  }
+
+ private:
+  int64_t done_ = 0;
+};
+
 }  // namespace nnex

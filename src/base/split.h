@@ -31,11 +31,13 @@ inline int64_t whole_rounds(const Team& team, int64_t parts) {
 }
 
 /// How many parts pay for work that moves `bytes` (or costs as much): waking a worker takes about as long as moving 128
-/// KiB. Up to four for each thread, so that a thread that comes late leaves its share to the others.
+/// KiB. Up to four for each thread, so that a thread that comes late leaves its share to the others; more where one
+/// would take long, one thread's too: between two of them a run sees that it shall stop.
 inline int64_t parts_for(const Team& team, int64_t bytes) {
-  constexpr int64_t kPartBytes = 32 * 1024, kMinBytes = 128 * 1024;
-  if (team.size() == 1 || bytes < kMinBytes) return 1;
-  return whole_rounds(team, std::min<int64_t>(bytes / kPartBytes, int64_t{4} * team.size()));
+  constexpr int64_t kPartBytes = 32 * 1024, kMinBytes = 128 * 1024, kLongest = int64_t{64} << 20;
+  const int64_t least = std::max<int64_t>(1, bytes / kLongest);
+  if (team.size() == 1 || bytes < kMinBytes) return least;
+  return std::max(least, whole_rounds(team, std::min<int64_t>(bytes / kPartBytes, int64_t{4} * team.size())));
 }
 
 /// Calls work(begin, end) for the parts of [0, count), on the team when `bytes` in all pay for it.

@@ -272,8 +272,11 @@ namespace nnex {
 
 void Team::run(int64_t parts, FunctionRef<void(int64_t part)> work) {
   if (const Interrupt* interrupt = Interrupt::current()) {
+    const auto stop = [interrupt] { return interrupt->stop(); };
     run_all(parts, [&](int64_t part) {
-      if (!interrupt->stop()) work(part);
+      if (stop()) return;
+      const Interrupt of_this_thread(stop);  // a part may be long, and a worker has none of its own
+      work(part);
     });
   } else {
     run_all(parts, work);

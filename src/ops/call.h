@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/failure.h"
+#include "base/interrupt.h"
 #include "base/threads.h"
 #include "base/try.h"
 #include "nnex/tensor.h"
@@ -93,20 +94,15 @@ class Call {
   std::span<Value* const> out_;
 };
 
-/// Asks whether the run shall stop each time that many steps were done.
+/// SeldomAsked of a kernel, which tells the operator.
 class Asked {
  public:
   explicit Asked(const Call& c) : call_(c) {}
-  Status now_and_then(int64_t steps) {
-    constexpr int64_t kEvery = 1 << 16;
-    if ((done_ += steps) < kEvery) return {};
-    done_ = 0;
-    return call_.interrupted();
-  }
+  Status now_and_then(int64_t steps) { return asked_.stop(steps) ? call_.interrupted() : Status(); }
 
  private:
   const Call& call_;
-  int64_t done_ = 0;
+  SeldomAsked asked_;
 };
 
 // ---- Making reference kernels

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/failure.h"
+#include "base/interrupt.h"
 #include "ops/codecs.h"
 #include "ops/norm.h"
 #include "ops/reduction.h"
@@ -22,15 +23,17 @@ using Numbers = std::vector<double>;
 void window_sum(Numbers& x, int64_t outer, int64_t n, int64_t inner, int64_t size) {
   const int64_t before = std::min((size - 1) / 2, n), after = std::min(size - 1 - (size - 1) / 2, n);
   Numbers line(static_cast<size_t>(n));
+  SeldomAsked asked;
   for (int64_t o = 0; o < outer; ++o)
     for (int64_t k = 0; k < inner; ++k) {
       double* at = x.data() + o * n * inner + k;
       for (int64_t i = 0; i < n; ++i) line[static_cast<size_t>(i)] = at[i * inner];
       for (int64_t i = 0; i < n; ++i) {
+        const int64_t first = std::max<int64_t>(i - before, 0), last = std::min(i + after, n - 1);
         double sum = 0;
-        for (int64_t j = std::max<int64_t>(i - before, 0); j <= std::min(i + after, n - 1); ++j)
-          sum += line[static_cast<size_t>(j)];
+        for (int64_t j = first; j <= last; ++j) sum += line[static_cast<size_t>(j)];
         at[i * inner] = sum;
+        if (asked.stop(last - first)) return;
       }
     }
 }

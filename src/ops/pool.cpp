@@ -83,8 +83,6 @@ Result<std::vector<AxisWindow>> windows_over(const PoolAttrs& a, const Shape& x)
 
 namespace {
 
-constexpr int64_t kAskEvery = 256;  ///< Windows.
-
 /// Walks every window: begin(windows, where it starts) once, tap(Tap) for each tap, end(number of the result).
 template <class Begin, class Each, class End>
 Status windows(Call& c, PoolBorder border, Begin begin, Each tap, End end) {
@@ -94,8 +92,11 @@ Status windows(Call& c, PoolBorder border, Begin begin, Each tap, End end) {
   Shape to = c.shape(0);
   for (size_t i = 0; i < w.size(); ++i) to.set(static_cast<int64_t>(i), w[i].output);
   Ints start(w.size());
+  Asked asked(c);
+  int64_t volume = 1;  // taps of a window that may lie inside
+  for (size_t i = 0; i < w.size(); ++i) volume *= std::min(w[i].size, c.shape(0)[static_cast<int64_t>(i)]) + 1;
   return for_each_index(to, [&](const Ints& index, int64_t y) -> Status {
-    if (y % kAskEvery == 0) NNEX_TRY(c.interrupted());
+    NNEX_TRY(asked.now_and_then(volume));
     for (size_t i = 0; i < w.size(); ++i) start[i] = index[i] * w[i].stride - w[i].before;
     begin(w, start);
     for_each_tap(w, strides, start, border, Tap{}, 0, tap);

@@ -115,6 +115,7 @@ Status run_multinomial(Call& c) {
   if (classes == 0 && shape[0] * a.samples > 0) return c.fault("x has no classes to draw from");
   Tensor& y = c.out(0);
   std::vector<double> sums(static_cast<size_t>(classes));
+  Asked asked(c);
   for (int64_t row = 0; row < shape[0]; ++row) {
     double top = -std::numeric_limits<double>::infinity(), total = 0;
     for (int64_t k = 0; k < classes; ++k) top = std::fmax(top, real_at(c.in(0), row * classes + k));
@@ -127,6 +128,7 @@ Status run_multinomial(Call& c) {
       const double draw = random.uniform(static_cast<uint64_t>(at)) * total;
       const auto found = std::upper_bound(sums.begin(), sums.end(), draw);
       set_int(y, at, std::min<int64_t>(found - sums.begin(), classes - 1));
+      NNEX_TRY(asked.now_and_then(16));
     }
   }
   return {};

@@ -130,19 +130,21 @@ GramTree tree_of(const TfIdfAttrs& a, const Words& words) {
 
 /// found(gram) for every n-gram of a row: its words stand `pace` apart, 1 to max_skip + 1; single words count once.
 template <class F>
-void each_gram(const TfIdfAttrs& a, const GramTree& tree, std::span<const int64_t> row, F found) {
+Status each_gram(const TfIdfAttrs& a, const GramTree& tree, std::span<const int64_t> row, Asked& asked, F found) {
   const auto n = static_cast<int64_t>(row.size());
   for (int64_t pace = 1; pace <= std::min(a.max_skip, n) + 1; ++pace) {
-    if (pace > 1 && (a.max_gram == 1 || pace >= n)) return;
+    if (pace > 1 && (a.max_gram == 1 || pace >= n)) return {};
     for (int64_t start = 0; start < n; ++start) {
-      int64_t node = 0;
-      for (int64_t at = start, size = 1; at < n && size <= a.max_gram; at += pace, ++size) {
+      int64_t node = 0, size = 1;
+      for (int64_t at = start; at < n && size <= a.max_gram; at += pace, ++size) {
         node = tree.step(node, row[static_cast<size_t>(at)]);
         if (node < 0) break;
         if (tree.gram(node) >= 0 && (pace == 1 || size > 1)) found(tree.gram(node));
       }
+      NNEX_TRY(asked.now_and_then(size));
     }
   }
+  return {};
 }
 
 Status run_tf_idf(Call& c) {
@@ -156,10 +158,11 @@ Status run_tf_idf(Call& c) {
   const auto y = c.out<float>(0);
   std::fill(y.begin(), y.end(), 0.0F);
   std::vector<int64_t> row(static_cast<size_t>(length)), counts(a.gram_columns.size());
+  Asked asked(c);
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t i = 0; i < length; ++i) row[static_cast<size_t>(i)] = words.of(x, r * length + i);
     std::fill(counts.begin(), counts.end(), 0);
-    each_gram(a, tree, row, [&](int64_t gram) { ++counts[static_cast<size_t>(gram)]; });
+    NNEX_TRY(each_gram(a, tree, row, asked, [&](int64_t gram) { ++counts[static_cast<size_t>(gram)]; }));
     for (size_t g = 0; g < counts.size(); ++g) {
       if (counts[g] == 0) continue;
       const double weight = a.mode == TfIdfMode::tf || a.weights.empty() ? 1 : a.weights[g];

@@ -15,6 +15,12 @@
 namespace nnex::test {
 namespace {
 
+std::string joined(const Shape& shape) {
+  std::string text;
+  for (int64_t i = 0; i < shape.rank(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text;
+}
+
 /// y = x through eight products with weights of their own, of open extents.
 Model eight_products() {
   Graph g;
@@ -81,6 +87,60 @@ TEST(Stopping, ALargeProductOfOneThreadIsLeft) {
     stopped = std::min(stopped, seconds(start));
   }
   EXPECT_LT(stopped, whole / 2);
+}
+
+// Windows, filters and grams as large as a small file can ask for: each would take minutes.
+TEST(Stopping, LongNodesOfAnyKindAreLeft) {
+  const struct {
+    const char* name;
+    std::string node;
+    Shape x;
+  } rows[] = {
+      {"max pool",
+       "y = MaxPool <kernel_shape = [20001, 20001], pads = [10000, 10000, 10000, 10000]> (x)",
+       {1, 1, 600, 600}},
+      {"indices",
+       "y, i = MaxPool <kernel_shape = [2001, 2001], pads = [1000, 1000, 1000, 1000]> (x)",
+       {1, 1, 600, 600}},
+      {"a line", "y = MaxPool <kernel_shape = [2000001], pads = [1000000, 1000000]> (x)", {1, 1, 3000000}},
+      {"mean",
+       "y = AveragePool <kernel_shape = [20001, 20001], pads = [10000, 10000, 10000, 10000]> (x)",
+       {1, 1, 600, 600}},
+      {"norm", "y = LpPool <kernel_shape = [999, 999], pads = [499, 499, 499, 499]> (x)", {1, 1, 600, 600}},
+      {"neighbours", "y = LRN <size = 40001> (x)", {1, 40000, 20, 20}},
+      {"filters",
+       "s = Constant <value_ints = [8, 1, 599, 599]> ()  w = ConstantOfShape (s)  "
+       "y = Conv <pads = [299, 299, 299, 299]> (x, w)",
+       {1, 1, 600, 600}},
+      {"transposed",
+       "s = Constant <value_ints = [1, 1, 600, 600]> ()  w = ConstantOfShape (s)  "
+       "y = ConvTranspose (x, w)",
+       {1, 1, 600, 600}},
+      {"grams",
+       "n = Cast <to = 7> (x)  y = TfIdfVectorizer <max_gram_length = 2, min_gram_length = 2, max_skip_count = "
+       "2000000000, mode = \"TF\", ngram_counts = [0, 0], ngram_indexes = [0], pool_int64s = [0, 1]> (n)",
+       {200000}},
+      {"draws", "y = Multinomial <sample_size = 60000000> (x)", {1, 3}},
+      {"product", "d = Cast <to = 11> (x)  p = MatMul (d, d)  y = ReduceSum (p)", {6000, 6000}},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    const std::string text =
+        "<ir_version: 8, opset_import: [\"\": 17]> g (float[" + joined(row.x) + "] x) => (y) { " + row.node + " }";
+    auto loaded = Model::from_bytes(text);
+    ASSERT_TRUE(loaded.ok()) << loaded.error().text();
+    const Tensor x = Tensor::of<float>(row.x, std::vector<float>(static_cast<size_t>(row.x.count()), 1));
+    for (const int threads : {1, 2}) {
+      Session session = loaded->session({.threads = threads});
+      RunOptions options;
+      const auto began = std::chrono::steady_clock::now();
+      options.deadline = began + std::chrono::milliseconds(200);
+      const auto out = session.run({x}, options);
+      ASSERT_FALSE(out.ok());
+      EXPECT_EQ(out.error().code(), Code::cancelled) << out.error().text();
+      EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(4));
+    }
+  }
 }
 
 TEST(Stopping, ReadingAndCompilingAreCancelled) {

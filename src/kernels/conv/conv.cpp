@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/checked.h"
+#include "base/interrupt.h"
 #include "kernels/conv/few.h"
 #include "kernels/conv/rows.h"
 #include "kernels/conv/winograd.h"
@@ -124,13 +125,15 @@ void depthwise(const simd::Loops& loops, Team& team, const ConvShape& s, const f
   const int64_t enough = std::min<int64_t>(lines * line_work / kWorkOfPart, team.size());
   const int64_t parts = std::min(lines, std::max(ceil_div(lines, at_once), enough));
   const int64_t step = s.group_inputs() > 1 ? s.out_channels : std::min(kDepthwiseChannels, s.out_channels);
+  const int64_t steps = steps_of_piece(s, lines * ceil_div(s.out_channels, step));
   team.run(parts, [&](int64_t part) {
     const int64_t begin = share(lines, parts, part), last = share(lines, parts, part + 1);
+    SeldomAsked asked;
     for (int64_t next = 0; next < s.out_channels; next += step) {
       const int64_t c = std::min(next, s.out_channels - step);  // the last two may overlap
       const float* rows[simd::kMaxDepthwiseTaps];
       simd::GroupedLine line = depthwise_line(loops, s, packed, c, step, rows);
-      for (int64_t i = begin; i < last; ++i) {
+      for (int64_t i = begin; i < last && !asked.stop(steps); ++i) {
         depthwise_rows(s, x + c, i, rows);
         line.y = y + i * s.out[2] * s.y_step() + c;
         line.end = tile_end(end, i * s.out[2], c);

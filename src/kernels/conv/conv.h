@@ -5,6 +5,7 @@
 // it, 16 such chains over the channels of a transformed patch (winograd.h). The bytes depend on the shape and the
 // values alone, never on threads or the position in a batch.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +42,14 @@ struct ConvShape {
   int64_t x_step() const { return x_stride ? x_stride : in_channels; }
   int64_t y_step() const { return y_stride ? y_stride : out_channels; }
 };
+
+/// What one of `count` equal pieces of y costs, in steps of SeldomAsked.
+inline int64_t steps_of_piece(const ConvShape& s, int64_t count) {
+  constexpr double kAtOnce = 64, kMost = 1 << 30;  // multiply-adds of a step
+  const double all = static_cast<double>(s.batch) * static_cast<double>(s.out_pixels()) *
+                     static_cast<double>(s.out_channels) * static_cast<double>(s.taps() * s.group_inputs());
+  return static_cast<int64_t>(std::min(kMost, all / kAtOnce / static_cast<double>(std::max<int64_t>(count, 1))));
+}
 
 enum class ConvMethod : uint8_t {
   product,    ///< One tap on every pixel: a matrix product.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/interrupt.h"
 
 namespace nnex::kernels {
 namespace {
@@ -208,10 +209,13 @@ void conv_few(const simd::Loops& loops, Team& team, const ConvShape& s, bool pla
   const Bands bands(s);
   const int64_t count = bands.count(), parts = parts_of(bands, std::min(team.size(), usable_threads()));
   if (count == 0 || s.out[2] == 0) return;
+  const int64_t steps = steps_of_piece(s, count);
   team.run(parts, [&](int64_t part) {
     auto* const scratch = reinterpret_cast<float*>(workspace + part * round_up(bands.floats() * 4, 64));
     BandRun run(loops, bands, planes, x, packed, y, end, scratch);
-    for (int64_t i = share(count, parts, part); i < share(count, parts, part + 1); ++i) run.run(i);
+    SeldomAsked asked;
+    const int64_t last = share(count, parts, part + 1);
+    for (int64_t i = share(count, parts, part); i < last && !asked.stop(steps); ++i) run.run(i);
   });
 }
 

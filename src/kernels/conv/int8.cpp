@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/interrupt.h"
 #include "kernels/conv/loops_depthwise_i8.h"
 #include "kernels/conv/rows.h"
 #include "kernels/conv/spans.h"
@@ -180,7 +181,9 @@ void depthwise_i8_planes(const simd::Loops& loops, Team& team, const ConvShape& 
   const int64_t work = lines * s.out[2] * s.out_channels * s.taps();
   const int64_t parts = std::min({lines, work / kWorkOfPart + 1, int64_t{4} * team.size()});
   team.run(parts, [&](int64_t part) {
-    for (int64_t i = share(lines, parts, part); i < share(lines, parts, part + 1); ++i)
+    SeldomAsked asked;
+    const int64_t last = share(lines, parts, part + 1);
+    for (int64_t i = share(lines, parts, part); i < last && !asked.stop(steps_of_piece(s, lines)); ++i)
       for (int64_t channel = 0; channel < s.out_channels; channel += at_once)
         job.line(i, std::min(channel, s.out_channels - at_once), at_once);  // the last two may overlap
   });

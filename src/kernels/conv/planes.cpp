@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/interrupt.h"
 #include "base/split.h"
 
 namespace nnex::kernels {
@@ -212,9 +213,12 @@ void conv_planes(const simd::Loops& loops, Team& team, const ConvShape& s, const
   const Strips strips(loops, s);
   const int64_t count = strips.count(), parts = parts_of(strips, std::min(team.size(), usable_threads()));
   if (count == 0 || s.out[2] == 0) return;
+  const int64_t steps = steps_of_piece(s, count);
   team.run(parts, [&](int64_t part) {
     StripRun run(loops, strips, x, packed, y, end, workspace + part * strips.bytes());
-    for (int64_t i = share(count, parts, part); i < share(count, parts, part + 1); ++i) run.run(i);
+    SeldomAsked asked;
+    const int64_t last = share(count, parts, part + 1);
+    for (int64_t i = share(count, parts, part); i < last && !asked.stop(steps); ++i) run.run(i);
   });
 }
 

@@ -49,7 +49,7 @@ void ByteProducts::run(Team& team, const Side& a, const Side& b, const IntEpilog
     }
   };
   const int64_t parts = std::min<int64_t>(team.size(), batch);
-  if (parts < team.size() || parts_for(team, batch * one.m * one.n * one.k / 16) == 1)
+  if (team.size() == 1 || parts < team.size() || parts_for(team, batch * one.m * one.n * one.k / 16) == 1)
     return multiply(team, 0, batch, workspace);
   team.run(parts, [&](int64_t part) {
     Team alone(1);

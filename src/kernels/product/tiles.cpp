@@ -58,14 +58,20 @@ void Job::run(const Parts::Range& range, float* unpacked) const {
   own.finish = kernels::tile_end(end, 0, 0);
   own.unpacked = unpacked;
   // A part may be all of a large product: of one thread it is.
+  SeldomAsked asked;
   for (int64_t panel = range.panel_begin; panel < range.panel_end && !Interrupt::wanted(); panel += block_panels) {
     Block block{0, panel, std::min(panel + block_panels, range.panel_end)};
+    const int64_t steps =
+        (block.panel_end - panel) * std::min(depth, columns.k);  // a tile's, of 100 to 1,000 sums each
     do {
       for (int64_t p = panel; kHasCodes && unpacked && p < block.panel_end; ++p)
         loops.unpack_codes_f32(columns.codes->panel(p), block.k0, std::min(block.k0 + depth, columns.k),
                                unpacked + (p - panel) * columns.shape.columns * depth);
       plan_fetching(range, block);
-      for (int64_t t = range.tile_begin; t < range.tile_end; ++t) run_tile(t, t - range.tile_begin, block, own);
+      for (int64_t t = range.tile_begin; t < range.tile_end; ++t) {
+        if (asked.stop(steps)) return;
+        run_tile(t, t - range.tile_begin, block, own);
+      }
       block.k0 += depth;
     } while (block.k0 < columns.k);
   }

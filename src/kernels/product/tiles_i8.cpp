@@ -58,14 +58,20 @@ struct IntJob {
 template <class T>
 void IntJob<T>::run(const Parts::Range& r) const {
   IntScratch<T> scratch;
+  SeldomAsked asked;
+  bool stopped = false;
   for (int64_t panel = r.panel_begin; panel < r.panel_end && !Interrupt::wanted(); panel += block_panels) {
     const Parts::Range block = {r.tile_begin, r.tile_end, panel, std::min(panel + block_panels, r.panel_end)};
+    const int64_t steps = (block.panel_end - panel) * std::min(depth, columns.k);
     int64_t k0 = 0;
     do {
       prepare(k0, block, scratch);
-      for (int64_t t = r.tile_begin; t < r.tile_end; ++t) run_tile(t, k0, block, scratch);
+      for (int64_t t = r.tile_begin; t < r.tile_end && !stopped; ++t) {
+        run_tile(t, k0, block, scratch);
+        stopped = asked.stop(steps);
+      }
       k0 += depth;
-    } while (k0 < columns.k);
+    } while (k0 < columns.k && !stopped);
   }
   if (scratch.unit != 0) loops.release_unit();
 }
