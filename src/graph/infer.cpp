@@ -12,13 +12,15 @@
 #include "graph/work.h"
 #include "ops/call.h"
 #include "ops/infer_call.h"
+#include "tensor/text_bytes.h"
 
 namespace nnex {
 namespace {
 
-constexpr int64_t kSmall = 256;       ///< Elements of a content worth carrying.
-constexpr double kSteps = 1 << 20;    ///< Of one node: contents are not worth more.
-constexpr int64_t kConstant = 65536;  ///< Elements of a constant whose values a rule may ask for.
+constexpr int64_t kSmall = 256;         ///< Elements of a content worth carrying.
+constexpr int64_t kLongestText = 4096;  ///< Bytes of one of its texts.
+constexpr double kSteps = 1 << 20;      ///< Of one node: contents are not worth more.
+constexpr int64_t kConstant = 65536;    ///< Elements of a constant whose values a rule may ask for.
 
 const Port& port_at(const auto& ports, size_t i) { return ports[std::min(i, ports.size() - 1)]; }
 
@@ -327,10 +329,12 @@ void Inference::propagate(const Node& node) {
     if (t && t->dtype() == kDimType) formulas = true;
     in.push_back(t);
   }
+  const int64_t longest = longest_text(in);
   for (ValueId v : node.out) {
     if (!v.valid()) continue;
     auto shape = concrete(fact(v).type);
     if (!shape || shape->checked_count().value_or(kSmall + 1) > kSmall) return;
+    if (fact(v).type.dtype == DType::str && longest > kLongestText) return;
   }
   if (steps_bound(node, [&](ValueId v) -> const Type& { return type(v); }) > kSteps) return;
   if (formulas)

@@ -10,6 +10,7 @@
 #include "ops/call.h"
 #include "passes/casts.h"
 #include "passes/passes.h"
+#include "tensor/text_bytes.h"
 
 namespace nnex::passes {
 namespace {
@@ -31,11 +32,26 @@ InputBytes input_bytes(const ir::Graph& graph, NodeId id) {
         std::find(in.begin(), in.begin() + static_cast<ptrdiff_t>(i), in[i]) != in.begin() + static_cast<ptrdiff_t>(i))
       continue;
     const ValueDef& value = graph[in[i]];
-    sum.all += value.constant.tensor()->bytes();
+    const int64_t bytes = value.constant.tensor()->bytes() + text_bytes(*value.constant.tensor());
+    sum.all += bytes;
     if (std::all_of(value.uses.begin(), value.uses.end(), [&](const Use& use) { return use.node == id; }))
-      sum.own += value.constant.tensor()->bytes();
+      sum.own += bytes;
   }
   return sum;
+}
+
+/// The most bytes of an output; nothing where they are not known.
+std::optional<int64_t> most_bytes(const ir::Graph& graph, const Node& node, const Type& type) {
+  const auto shape = concrete(type);
+  const auto bytes = shape ? bytes_for(type.dtype, shape->count()) : std::nullopt;
+  if (!bytes || type.dtype != DType::str) return bytes;
+  std::vector<const Tensor*> inputs;
+  for (ValueId v : node.in) inputs.push_back(v.valid() ? graph[v].constant.tensor() : nullptr);
+  int64_t texts = 0, all = 0;
+  if (__builtin_mul_overflow(shape->count(), longest_text(inputs), &texts) ||
+      __builtin_add_overflow(*bytes, texts, &all))
+    return std::nullopt;
+  return all;
 }
 
 /// The node's outputs, when it is pure and everything it reads is constant: of at most `budget` bytes, or as many as
@@ -51,12 +67,11 @@ Result<std::vector<Value>> folded(const ir::Graph& graph, NodeId id, int64_t bud
     out.push_back(node.out[o].valid() ? &made[o] : nullptr);
     if (!node.out[o].valid()) continue;
     const Type& t = graph[node.out[o]].type;
-    auto shape = concrete(t);
-    auto bytes = shape ? bytes_for(t.dtype, shape->count()) : std::nullopt;
+    const auto bytes = most_bytes(graph, node, t);
     if (!bytes || *bytes > std::max(budget, inputs.all)) return Error(Code::limit, "too large to fold");
     output_bytes += *bytes;
     if (output_bytes - inputs.own > growth) return Error(Code::limit, "too much to fold");
-    NNEX_ASSIGN(Tensor ready, Tensor::make(t.dtype, *shape));
+    NNEX_ASSIGN(Tensor ready, Tensor::make(t.dtype, *concrete(t)));
     made[o] = Value(std::move(ready));
   }
   for (size_t i = 0; i < node.in.size(); ++i) {  // last: copies of what is not aligned may be large

@@ -5,6 +5,7 @@
 
 #include "base/failure.h"
 #include "passes/passes.h"
+#include "tensor/memory_account.h"
 
 namespace nnex::passes {
 namespace {
@@ -40,7 +41,7 @@ Result<int> inline_functions(ir::Graph& graph) {
   };
   std::vector<Call> calls;  // those of inlined bodies go to the end
   std::vector<Origin> origins;
-  const size_t own = graph.node_count();
+  const size_t own = graph.node_count(), most = nodes_within_limit(kMaxNodes);
   for (NodeId id : graph.order_with_blocks())
     if (graph[id].op == &call_op()) calls.push_back({id, -1});
   for (size_t i = 0; i < calls.size(); ++i) {
@@ -58,8 +59,7 @@ Result<int> inline_functions(ir::Graph& graph) {
     for (uint32_t n = before; n < graph.node_count(); ++n)
       if (graph[NodeId{n}].op == &call_op() && !graph[NodeId{n}].erased)
         calls.push_back({NodeId{n}, static_cast<int>(origins.size()) - 1});
-    if (graph.node_count() - own > kMaxNodes)
-      return failure(Code::limit, "inlined functions make more than {} nodes", kMaxNodes);
+    if (graph.node_count() - own > most) return failure(Code::limit, "inlined functions make more than {} nodes", most);
   }
   return static_cast<int>(calls.size());
 }

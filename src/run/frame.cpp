@@ -12,6 +12,7 @@
 #include "graph/custom.h"
 #include "ops/call.h"
 #include "run/infer_again.h"
+#include "tensor/text_bytes.h"
 
 namespace nnex::run {
 namespace {
@@ -383,17 +384,13 @@ Status Frame::bind(BlockId block, Bound& b) {
 }
 
 Status Frame::check_strings(const Bound::Wires& wires, const plan::Step& step) const {
-  int64_t count = 0, longest = 0;
+  int64_t count = 0;
   for (const plan::Step::Fresh& f : step.fresh)
     if (f.dtype == DType::str) count = std::max(count, f.shape.count());
   if (count == 0) return {};
-  for (const Value* v : wires.in) {
-    const Tensor* t = v ? v->tensor() : nullptr;
-    if (!t || t->dtype() != DType::str) continue;
-    size_t max = 0;
-    for (const std::string& s : t->strings()) max = std::max(max, s.size());
-    longest += static_cast<int64_t>(max);
-  }
+  std::vector<const Tensor*> inputs;
+  for (const Value* v : wires.in) inputs.push_back(v ? v->tensor() : nullptr);
+  const int64_t longest = longest_text(inputs);
   int64_t bytes = 0;
   if (!__builtin_mul_overflow(count, longest, &bytes) && bytes <= model_->memory_limit) return {};
   return failure(Code::limit, "{} strings of up to {} bytes could pass the run's limit of {} bytes", count, longest,

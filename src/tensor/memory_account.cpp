@@ -1,5 +1,7 @@
 #include "tensor/memory_account.h"
 
+#include <algorithm>
+
 namespace nnex {
 namespace {
 
@@ -16,6 +18,12 @@ AccountScope::~AccountScope() { innermost = outer_; }
 const std::shared_ptr<MemoryAccount>& AccountScope::current() {
   static const std::shared_ptr<MemoryAccount> none;
   return innermost ? innermost->account_ : none;
+}
+
+size_t nodes_within_limit(size_t most) {
+  constexpr int64_t kNodeBytes = 1024;
+  const auto& account = AccountScope::current();
+  return account ? std::min(most, static_cast<size_t>(std::max<int64_t>(account->limit(), 0) / kNodeBytes)) : most;
 }
 
 BlockScope::BlockScope(SharedBlocks& blocks) : outer_(blocks_now) { blocks_now = &blocks; }

@@ -24,6 +24,9 @@ class AccountScope {
   AccountScope* outer_;
 };
 
+/// As many nodes of a graph as the innermost scope's limit has room for, at some KiB each; `most` without a scope.
+size_t nodes_within_limit(size_t most);
+
 /// While it lives, Tensor::make on this thread takes large tensors from these blocks.
 class BlockScope {
  public:

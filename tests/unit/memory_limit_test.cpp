@@ -170,6 +170,23 @@ TEST(MemoryLimit, CopiesOfLongStrings) {
       << out.error().text();
 }
 
+// Nor is a text that doubles made where a model is read: each of its steps is one element.
+TEST(MemoryLimit, ConstantTextsThatDouble) {
+  OnnxGraph graph;
+  std::string last = "c";
+  for (int i = 0; i < 40; ++i) {
+    graph.nodes.push_back(node("StringConcat", {last, last}, {"c" + std::to_string(i)}));
+    last = "c" + std::to_string(i);
+  }
+  graph.nodes.push_back(node("StringConcat", {"x", last}, {"y"}));
+  graph.weights.push_back(num(1, 1) + num(2, kString) + msg(6, "ab") + msg(8, "c"));
+  graph.inputs = {any("x", kString)};
+  graph.outputs = {any("y", kString)};
+  auto out = run(model(graph, {}, 20), Tensor::of(Shape{1}, std::vector<std::string>{"x"}));
+  ASSERT_FALSE(out.ok());
+  EXPECT_EQ(out.error().code(), Code::limit) << out.error().text();
+}
+
 // Each constant alone is small enough to be computed at loading; all of them are not.
 TEST(MemoryLimit, ConstantsThatFoldIntoMuch) {
   OnnxGraph graph;

@@ -305,8 +305,8 @@ bool Evaluator::make_results(const Declaration& d, std::span<const Arg> args, It
 
 bool Evaluator::emit(const Declaration& d, std::span<const Arg> args, ItemType generic, const Target* target,
                      Arg& out) {
-  if (++operations_ > options_.limits.operations) {
-    fault(at_, "E16", fmt::format("more than {} operations", options_.limits.operations), Code::limit);
+  if (++operations_ > most_operations_) {
+    fault(at_, "E16", fmt::format("more than {} operations", most_operations_), Code::limit);
     stopped_ = true;
   }
   if (stopped_ || !make_results(d, args, generic, target)) return false;

@@ -7,6 +7,7 @@
 #include "graph/text/evaluation.h"
 #include "graph/text/flat.h"
 #include "standards/nnef/check.h"
+#include "tensor/memory_account.h"
 
 namespace nnex::nnef_format {
 
@@ -120,6 +121,7 @@ class Evaluator : public Places, private graph_text::Evaluation<Evaluator, Arg, 
   Position at_;
   bool in_standard_ = false;
   size_t operations_ = 0, steps_ = 0;
+  const size_t most_operations_ = nodes_within_limit(options_.limits.operations);
   bool stopped_ = false;
 };
 
