@@ -33,6 +33,13 @@ for start in first second; do
 done
 [ "$(ls "$scratch/cache/models" | wc -l)" = 1 ] || { echo "  --cache: found $(ls "$scratch/cache/models")"; bad=1; }
 expect 0 "the model is not kept: cannot make" "$nnex" bench "$scratch/kept.onnx" --random --seconds 0.1 --cache "$scratch/kept.onnx"
+# A link there is nobody's model: what it leads to stays as it is.
+kept=$(ls "$scratch/cache/models"); rm "$scratch/cache/models/$kept"; echo precious > "$scratch/victim"
+for to in victim made; do
+  ln -sf "../../$to" "$scratch/cache/models/$kept"
+  expect 0 "is no regular file" "$nnex" run "$scratch/kept.onnx" --random --cache "$scratch/cache/models"
+done
+[ "$(cat "$scratch/victim")" = precious ] && [ ! -e "$scratch/made" ] || { echo "  --cache wrote through a link"; bad=1; }
 touch "$scratch/kept.onnx"
 expect 0 "had been written just before" "$nnex" run "$scratch/kept.onnx" --random --cache "$scratch/other"
 # A state that is carried: h_out goes back into h_in, by name or because it looks so.
@@ -842,12 +849,12 @@ def model(path, op, name, x):
     node = msg(1, x) + msg(2, "y") + msg(3, name) + msg(4, op)
     graph = msg(1, node) + msg(2, "g") + msg(11, value(x)) + msg(12, value("y"))
     open(f"{sys.argv[1]}/{path}", "wb").write(num(1, 8) + msg(8, msg(1, "") + num(2, 17)) + msg(7, graph))
-model("forge.onnx", "Nothing", "q\nforge.onnx: sound\t\u202e\u2066\u2028\x7f\x9b", "x")
+model("forge.onnx", "Nothing", "q\nforge.onnx: sound\t\u202e\u2066\u2028\x7f\x9b\u061c\u200b\ufeff", "x")
 model("forged_name.onnx", "Neg", "n", "x\nforge.onnx: sound\t\u202e")
 PY
 for words in check "run --random" "convert - --to nnef"; do
   told=$("$nnex" ${words%% *} "$scratch/forge.onnx" $(cut -d' ' -s -f2- <<<"$words") 2>&1)
-  grep -qF 'q\u000aforge.onnx: sound\u0009\u202e\u2066\u2028\u007f\u009b' <<<"$told" && ! grep -q '^forge' <<<"$told" || { echo "  $words tells a name as it is: $told"; bad=1; }
+  grep -qF 'q\u000aforge.onnx: sound\u0009\u202e\u2066\u2028\u007f\u009b\u061c\u200b\ufeff' <<<"$told" && ! grep -q '^forge' <<<"$told" || { echo "  $words tells a name as it is: $told"; bad=1; }
 done
 for words in inspect "run --random" "run" "bench --random --seconds 0.05" "profile --random --seconds 0.05" why "inspect --diff $model"; do
   told=$("$nnex" ${words%% *} "$scratch/forged_name.onnx" $(cut -d' ' -s -f2- <<<"$words") 2>&1)

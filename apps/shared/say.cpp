@@ -1,47 +1,54 @@
 #include "shared/say.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <string>
+#include <utility>
 
 namespace nnex::cli {
 namespace {
 
-/// The bytes of the first character of a text, which is not empty; 0: they are no UTF-8.
-size_t character(std::string_view text) {
+struct Character {
+  size_t size = 0;  ///< Bytes; 0: they are no UTF-8.
+  uint32_t point = 0;
+};
+
+/// The first character of a text, which is not empty.
+Character character(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
+  if (first < 0x80) return {1, first};
   const size_t size = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < size) return 0;
-  for (size_t i = 1; i < size; ++i)
-    if (byte(i) >> 6 != 2) return 0;
-  return size;
+  if (first < 0xC2 || first > 0xF4 || text.size() < size) return {};
+  uint32_t point = first & (0x7Fu >> size);
+  for (size_t i = 1; i < size; ++i) {
+    if (byte(i) >> 6 != 2) return {};
+    point = point << 6 | (byte(i) & 0x3Fu);
+  }
+  return {size, point};
 }
 
-bool is_plain(char c) { return (c >= ' ' && c < 0x7F) || c == '\n' || c == '\t'; }
-
-/// Whether a character of three bytes parts lines or paragraphs, or turns the direction of what stands around it.
-bool turns_or_parts(std::string_view c) {
-  if (c[0] != '\xE2') return false;
-  const auto point = (static_cast<unsigned char>(c[1]) & 0x3Fu) << 6 | (static_cast<unsigned char>(c[2]) & 0x3Fu);
-  return (point >= 0x28 && point <= 0x2E) || (point >= 0x66 && point <= 0x69);  // U+2028 to U+202E, U+2066 to U+2069
+/// Whether a character commands a terminal, parts lines or paragraphs, turns the direction of what stands around it, or
+/// is not seen where it stands. Those that join letters are writing.
+bool is_hidden(uint32_t c) {
+  if (c < 0x80) return (c < ' ' && c != '\n' && c != '\t') || c == 0x7F;
+  constexpr std::pair<uint32_t, uint32_t> kHidden[] = {{0x80, 0x9F},     {0x61C, 0x61C},   {0x200B, 0x200B},
+                                                       {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x2060},
+                                                       {0x2066, 0x2069}, {0xFEFF, 0xFEFF}};
+  return std::any_of(std::begin(kHidden), std::end(kHidden),
+                     [c](const auto& range) { return c >= range.first && c <= range.second; });
 }
 
 std::string visible(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const size_t size = character(text);
-    const auto first = static_cast<unsigned char>(text[0]);
+    const auto [size, point] = character(text);
     if (size == 0)
-      out += fmt::format("\\x{:02x}", first);
-    else if (size == 1 && !is_plain(text[0]))
-      out += fmt::format("\\u{:04x}", first);
-    else if (size == 2 && first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0)  // C1, as ESC [ in one
-      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(text[1]));
-    else if (size == 3 && turns_or_parts(text))
-      out += fmt::format("\\u20{:02x}", (static_cast<unsigned char>(text[1]) & 1u) << 6 |
-                                            (static_cast<unsigned char>(text[2]) & 0x3Fu));
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    else if (is_hidden(point))
+      out += fmt::format("\\u{:04x}", point);
     else
       out += text.substr(0, size);
     text.remove_prefix(std::max<size_t>(size, 1));
@@ -72,6 +79,7 @@ std::string one_line(std::string_view name) { return shown(name, false); }
 std::string own_lines(std::string_view message) { return shown(message, true); }
 
 void say_text(std::FILE* to, std::string_view text) {
+  const auto is_plain = [](char c) { return static_cast<signed char>(c) >= 0 && !is_hidden(static_cast<uint32_t>(c)); };
   if (std::all_of(text.begin(), text.end(), is_plain))
     write(to, text);
   else

@@ -279,11 +279,11 @@ Status write_cache(const CacheEntry& entry, const CacheSources& sources, const s
   std::error_code error;
   fs::create_directories(entry.folder, error);
   if (error) return failure(Code::unreadable, "cannot make '{}': {}", entry.folder, error.message());
-  const auto there = fs::status(entry.file, error);
-  if (fs::is_other(there) || fs::is_directory(there))  // pipes and devices would be written into
+  const auto there = fs::symlink_status(entry.file, error);
+  if (fs::exists(there) && !fs::is_regular_file(there))  // pipes would be written into, links name files of others
     return failure(Code::unreadable, "'{}' is no regular file", entry.file);
   remove_abandoned(entry.file);
-  NNEX_ASSIGN(FileWriter file, FileWriter::create(entry.file, Existing::replace));
+  NNEX_ASSIGN(FileWriter file, FileWriter::create(entry.file, Existing::replace_link));
   DataWriter data(file);
   NNEX_TRY(data.begin());
   ByteWriter begin, model;
