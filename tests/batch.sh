@@ -201,6 +201,11 @@ echo '{"n": 1000000000000, "a": [1, 2]}' > long/a.json
 echo '{"n": 3, "a": [1, 2]}' > long/b.json
 expect 1 "a.json: took longer than 0.5 s (--timeout)" timeout 60 "$nnex" batch counting.onnxtxt --input long --output timed --timeout 0.5
 expect 1 "1 done, 1 failed" timeout 60 "$nnex" batch counting.onnxtxt --input long --output timed --timeout 0.5 --force
+# Nor does what is tried before the first item take longer.
+text_model 'g (float[N] a) => (float[N] y) { n = Constant <value = int64 {9000000000000000000}> ()  c = Constant <value = bool {1}> ()  y = Loop (n, c, a) <body = b (int64 i, bool go, float[N] v) => (bool again, float[N] w) { again = Identity (go)  w = Sin (v) }> }' endless.onnxtxt
+mkdir short
+echo '[1]' > short/a.json
+expect 1 "a.json: took longer than 0.5 s (--timeout)" timeout 60 "$nnex" batch endless.onnxtxt --input short --output endless --timeout 0.5
 "$nnex" batch counting.onnxtxt --input long --output held -q --jobs 1 2>/dev/null & held=$!
 for ((i = 0; i < 200; ++i)); do [ -e held/manifest.jsonl ] && break; sleep 0.05; done
 expect 2 "is written by another process" timeout 60 "$nnex" batch counting.onnxtxt --input long --output held --resume

@@ -40,7 +40,17 @@ struct BatchArguments {
   bool resume = false, share = false, force = false, json = false, quiet = false;
 };
 
-/// What the model answers to seeded numbers and texts; nothing where such are no input, or it refuses them.
+/// An item's limit of time from now on.
+RunOptions limit_of(const BatchArguments& o) {
+  RunOptions limit;
+  if (o.timeout > 0)
+    limit.deadline =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(o.timeout));
+  return limit;
+}
+
+/// What the model answers to seeded numbers and texts; nothing where such are no input, or it refuses them or takes
+/// longer than an item may.
 std::string trial_of(const Model& model, const BatchArguments& o) {
   std::vector<Value> inputs;
   for (size_t i = 0; i < model.inputs().size(); ++i) {
@@ -49,7 +59,7 @@ std::string trial_of(const Model& model, const BatchArguments& o) {
     inputs.push_back(std::move(*v));
   }
   std::string all;
-  if (auto out = model.session(o.model.session_options()).run(inputs); out.ok())
+  if (auto out = model.session(o.model.session_options()).run(inputs, limit_of(o)); out.ok())
     for (const Value& v : *out) all += v.tensor() ? sha256(*v.tensor()) : v.text();
   return all;
 }
@@ -159,9 +169,7 @@ Result<std::optional<std::string>> answer(const Work& work, Session& session, co
   const auto start = Clock::now();
   const std::string output = fmt::format("{}.{}", item.name, work.o.format);
   const fs::path path = fs::path(work.o.output) / output;
-  RunOptions limit;
-  if (work.o.timeout > 0)
-    limit.deadline = start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(work.o.timeout));
+  const RunOptions limit = limit_of(work.o);
   auto done = [&]() -> Result<FileDigest> {
     NNEX_ASSIGN(const auto inputs, inputs_of(work, item));
     NNEX_ASSIGN(const auto out, session.run(inputs, limit));
