@@ -112,6 +112,8 @@ std::optional<double> real_of(std::string_view cell) {
   double x = 0;
   const auto [end, fault] = fast_float::from_chars(cell.data(), cell.data() + cell.size(), x);
   if (fault != std::errc() || end != cell.data() + cell.size() || cell.empty()) return std::nullopt;
+  const bool digits = cell.find_first_of("0123456789") != std::string_view::npos;
+  if (std::isinf(x) && digits) return std::nullopt;  // beyond what a double holds
   return x;
 }
 

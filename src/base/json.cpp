@@ -13,7 +13,7 @@ namespace nnex {
 namespace {
 
 /// Takes every event; keeps where the first fault is, the parser's words for it, and keys that are given twice.
-class FaultFinder : public nlohmann::json_sax<nlohmann::json> {
+class FaultFinder : public nlohmann::json_sax<nlohmann::ordered_json> {
  public:
   size_t at = 0;  ///< Bytes read when the fault was seen.
   std::string what;
@@ -102,12 +102,12 @@ Result<nlohmann::ordered_json> parse_json(std::string_view whole, std::string_vi
   using Json = nlohmann::ordered_json;
   if (auto fault = beyond(part, limits)) return fault_at(whole, part, fault->first, fault->second);
   FaultFinder finder;
-  if (limits.unique && nlohmann::json::sax_parse(part.begin(), part.end(), &finder) && !finder.twice.empty())
+  if (limits.unique && nlohmann::ordered_json::sax_parse(part.begin(), part.end(), &finder) && !finder.twice.empty())
     return failure(Code::unreadable, "key '{}' is given twice in one object", finder.twice);
   Json j = Json::parse(part.begin(), part.end(), nullptr, false);  // with a callback it would be quadratic
   if (!j.is_discarded()) return j;
   finder = {};
-  nlohmann::json::sax_parse(part.begin(), part.end(), &finder);
+  nlohmann::ordered_json::sax_parse(part.begin(), part.end(), &finder);
   return fault_at(whole, part, finder.at > 0 ? finder.at - 1 : 0, std::string(reason(finder.what)));
 }
 

@@ -278,7 +278,7 @@ void add_external_cases(std::vector<Case>& out) {
   add("external-short", {{"location", "w.bin"}, {"offset", "4"}});
   add("external-short", {{"location", "w.bin"}, {"length", "12"}});
   add("external-key", {{"location", "w.bin"}, {"colour", "red"}});
-  add("external-key", {{"location", "w.bin"}, {"location", "w.bin"}});
+  add("external-twice", {{"location", "w.bin"}, {"location", "w.bin"}});
   out.push_back({"tensor-surplus", place,
                  with_initializer(external("w", {3}, {{"location", "w.bin"}, {"length", "16"}})), beside});
   out.push_back({"tensor-raw-text", place,

@@ -176,7 +176,7 @@ class TensorCheck {
         context_.tell(Rule::external_key, site_,
                       fmt::format("external data have an entry '{}', which means nothing", key));
       else if (!entries.emplace(key, value).second)
-        context_.tell(Rule::external_key, site_, fmt::format("external data have their '{}' twice", key));
+        context_.tell(Rule::external_twice, site_, fmt::format("external data have their '{}' twice", key));
     }
     std::optional<uint64_t> offset, length;
     const bool first = number(entries, "offset", offset), numbers = number(entries, "length", length) && first;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "ops/control.h"
 #include "standards/onnx/import_function.h"
@@ -254,10 +255,11 @@ Status Importer::node(std::string_view message, BlockId block, NodeId before) {
       if (!name.empty() && scopes_.back().count(name))
         return failure(Code::invalid_model, "value '{}' is made twice", name);
     while (!n.out.empty() && n.out.back().empty()) n.out.pop_back();
+    std::set<std::string> given_names;
     for (std::string_view a : attributes) {
       NNEX_ASSIGN(Attribute read, attribute(a));
-      for (const Attribute& other : n.attrs)
-        if (other.name == read.name) return failure(Code::invalid_model, "attribute '{}' is given twice", read.name);
+      if (!given_names.insert(read.name).second)
+        return failure(Code::invalid_model, "attribute '{}' is given twice", read.name);
       if (!read.reference.empty()) {
         const Attribute* given = nullptr;
         for (size_t i = 0; bound_ && i < bound_->size(); ++i)

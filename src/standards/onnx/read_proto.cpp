@@ -74,7 +74,9 @@ Result<Parts> read_parts(std::string_view message) {
       case TensorProto::external_data: {
         if (f.kind != Kind::bytes) return broken("external data", "not a message");
         NNEX_ASSIGN(auto entry, read_entry(f.bytes));
-        p.entries.insert(std::move(entry));
+        const std::string key = entry.first;
+        if (!p.entries.insert(std::move(entry)).second)  // readers differ in which of them counts
+          return broken("tensor '" + p.name + "'", fmt::format("its external data have their '{}' twice", key));
         break;
       }
       case TensorProto::data_location:
@@ -214,6 +216,7 @@ Result<NamedTensor> read_tensor(std::string_view message, const Source& source) 
   if (p.external) {
     if (p.has_raw || !p.numbers.empty())
       return broken("tensor '" + p.name + "'", "it has both external and inline data");
+    if (type == DType::str) return broken("tensor '" + p.name + "'", "strings cannot be external");
     if (!source.external) {
       const auto file = p.entries.find("location");
       return broken("tensor '" + p.name + "'",
@@ -222,7 +225,7 @@ Result<NamedTensor> read_tensor(std::string_view message, const Source& source) 
     }
     auto opened = source.external(p.entries);
     if (!opened.ok()) return std::move(opened).error().during("reading tensor '" + p.name + "'");
-    if (static_cast<int64_t>(opened->bytes.size()) < *bytes || type == DType::str)
+    if (static_cast<int64_t>(opened->bytes.size()) < *bytes)
       return failure(Code::invalid_model, "tensor '{}': found {} external bytes; needed {}", p.name,
                      opened->bytes.size(), *bytes);
     NNEX_ASSIGN(Tensor t, truths(Tensor::borrow(type, std::move(shape), opened->bytes.data(), opened->owner)));

@@ -185,7 +185,11 @@ class ProgramReader {
       const auto n = ml_number(data[i]);
       if (!n) return bad(fmt::format("'{}': element {} is no number", idl::printable(o.name), i));
       if (is_float(dtype) && real(data[i])) {  // -0 too
-        set_real(o.content, static_cast<int64_t>(i), *real(data[i]));
+        const double x = *real(data[i]);
+        set_real(o.content, static_cast<int64_t>(i), x);
+        if (std::isfinite(x) && !std::isfinite(real_at(o.content, static_cast<int64_t>(i))))
+          return bad(fmt::format("'{}': element {}: found {}; needed a number that {} holds, or \"Infinity\"",
+                                 idl::printable(o.name), i, data[i].dump(), name(dtype)));
         continue;
       }
       const nnex::Tensor one = cast_number(o.descriptor.dataType, *n);
@@ -303,7 +307,7 @@ class ProgramReader {
 
 nnex::Result<Program> read_program(std::string_view text,
                                    const std::function<nnex::Result<FileBytes>(const std::string&)>& weights) {
-  auto j = parse_json(text);
+  auto j = parse_json(text, {.unique = true});
   if (!j.ok()) return bad("reading the text as JSON: " + j.error().message());
   return ProgramReader(*j, weights).read();
 }
