@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 #include <unordered_map>
 
 #include "base/checked.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "base/try.h"
+#include "nnex/suggest.h"
 #include "standards/webnn/program_file.h"
 #include "tensor/convert.h"
 
@@ -57,6 +60,37 @@ std::optional<Number> ml_number(const Json& j) {
   return std::nullopt;
 }
 
+/// The value as a message shows it.
+std::string shown(const Json& j) {
+  return idl::printable(j.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 40));
+}
+
+/// That an object has no other members than these.
+nnex::Status only_members(const Json& j, std::initializer_list<std::string_view> known) {
+  for (const auto& [name, value] : j.items())
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return bad(fmt::format("it has no member '{}'{}; needed {}", idl::printable(name),
+                             did_you_mean(name, std::span(known.begin(), known.size())), fmt::join(known, ", ")));
+  return {};
+}
+
+/// Whether an element of an integer type is that number, neither clamped nor cut.
+bool is_exactly(const nnex::Tensor& element, const Number& n) {
+  const int64_t stored = int_at(element, 0);
+  const bool negative = stored < 0 && !is_unsigned_int(element.dtype());
+  const uint64_t magnitude = negative ? uint64_t{0} - static_cast<uint64_t>(stored) : static_cast<uint64_t>(stored);
+  if (const BigInt* big = n.big_int()) return big->magnitude == magnitude && (big->negative == negative || !magnitude);
+  const auto real = static_cast<double>(magnitude);
+  return (negative ? -real : real) == *n.number();
+}
+
+/// The operation that was probably meant, for messages.
+std::string near_method(std::string_view found) {
+  std::vector<std::string_view> names;
+  for (const Method& m : methods()) names.push_back(m.name);
+  return did_you_mean(found, names);
+}
+
 template <class T, class Convert>
 std::optional<std::vector<T>> list(const Json& j, Convert convert) {
   if (!j.is_array()) return std::nullopt;
@@ -77,13 +111,15 @@ class ProgramReader {
   nnex::Result<Program> read() {
     const Json& format = member(j_, "format");
     if (!format.is_string() || !format.get_ref<const std::string&>().starts_with("nnex.webnn/"))
-      return bad("no .webnn text: needed \"format\": \"nnex.webnn/1\"");
+      return bad("no .webnn text: needed an object with \"format\": \"nnex.webnn/1\"");
     if (format != "nnex.webnn/1")
       return nnex::Error(Code::unsupported,
                          fmt::format("found format '{}'; this build reads nnex.webnn/1", format.get<std::string>()));
-    if (member(j_, "name").is_string()) program_.name = member(j_, "name").get<std::string>();
-    if (const Json& name = member(j_, "weights"); name.is_string()) {
-      NNEX_ASSIGN(bytes_, weights_(name.get<std::string>()));
+    NNEX_TRY(only_members(j_, {"format", "name", "weights", "inputs", "constants", "operations", "outputs"}));
+    NNEX_ASSIGN(program_.name, text_member(j_, "name"));
+    NNEX_ASSIGN(const std::string weights, text_member(j_, "weights"));
+    if (!weights.empty()) {
+      NNEX_ASSIGN(bytes_, weights_(weights));
     }
     NNEX_TRY(each("inputs", [&](const Json& item) { return operand(item, OperandState::Role::input); }));
     NNEX_TRY(each("constants", [&](const Json& item) { return operand(item, OperandState::Role::constant); }));
@@ -91,6 +127,7 @@ class ProgramReader {
     const Json& outputs = member(j_, "outputs");
     if (!outputs.is_object()) return bad("\"outputs\" is no object of names");
     for (const auto& [name, from] : outputs.items()) {
+      if (name.empty()) return bad("an output has an empty name");
       NNEX_ASSIGN(const Ref r, ref(from, fmt::format("output '{}'", name)));
       if (program_.operands[static_cast<size_t>(r.n)].role != OperandState::Role::computed)
         return bad(fmt::format("output '{}' is an input or a constant", name));
@@ -101,6 +138,14 @@ class ProgramReader {
   }
 
  private:
+  /// A member that is a text; empty where there is none.
+  static nnex::Result<std::string> text_member(const Json& j, const char* name) {
+    const Json& text = member(j, name);
+    if (text.is_null()) return std::string();
+    if (!text.is_string()) return bad(fmt::format("\"{}\" is {}; needed a text", name, shown(text)));
+    return text.get<std::string>();
+  }
+
   template <class Each>
   nnex::Status each(const char* section, Each take) {
     const Json& items = member(j_, section);
@@ -135,10 +180,15 @@ class ProgramReader {
     ProgramOperand o;
     o.role = role;
     const Json &name = member(j, "name"), &type = member(j, "dataType");
+    if (role == OperandState::Role::constant)
+      NNEX_TRY(only_members(j, {"name", "dataType", "shape", "offset", "data"}));
+    else
+      NNEX_TRY(only_members(j, {"name", "dataType", "shape"}));
     if (!name.is_string()) return bad("an operand without a name");
     o.name = name.get<std::string>();
-    const auto known = type.is_string() ? data_type_named(type.get_ref<const std::string&>()) : std::nullopt;
-    if (!known) return bad(fmt::format("'{}': no data type {}", idl::printable(o.name), type.dump()));
+    if (!type.is_string()) return bad(fmt::format("'{}': needed the word of a \"dataType\"", idl::printable(o.name)));
+    const auto known = data_type_named(type.get_ref<const std::string&>());
+    if (!known) return bad(fmt::format("'{}': no data type {}", idl::printable(o.name), shown(type)));
     o.descriptor.dataType = *known;
     const auto shape = list<int64_t>(member(j, "shape"), whole);
     if (!shape) return bad(fmt::format("'{}': its shape is no list of whole numbers", idl::printable(o.name)));
@@ -160,12 +210,13 @@ class ProgramReader {
     const nnex::Shape shape(Ints(o.descriptor.shape.begin(), o.descriptor.shape.end()));
     const Json &data = member(j, "data"), &offset = member(j, "offset");
     const int64_t needed = byte_length(o.descriptor.dataType, o.descriptor.shape);
+    if (!data.is_null() && !offset.is_null())
+      return bad(fmt::format("'{}': both \"data\" and \"offset\"; needed one of them", idl::printable(o.name)));
     if (data.is_array()) return elements(data, dtype, shape, o);
     const auto at = whole(offset);
     if (!offset.is_null() && (!at || *at < 0))
-      return bad(
-          fmt::format("'{}': \"offset\" is {}; needed a whole number from 0 on", idl::printable(o.name),
-                      idl::printable(offset.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 40))));
+      return bad(fmt::format("'{}': \"offset\" is {}; needed a whole number from 0 on", idl::printable(o.name),
+                             shown(offset)));
     if (!at) return bad(fmt::format("'{}': needed \"data\" or \"offset\"", idl::printable(o.name)));
     const auto have = static_cast<int64_t>(bytes_.bytes.size());
     if (*at > have || needed > have - *at)
@@ -193,6 +244,9 @@ class ProgramReader {
         continue;
       }
       const nnex::Tensor one = cast_number(o.descriptor.dataType, *n);
+      if (!is_float(dtype) && !is_exactly(one, *n))
+        return bad(fmt::format("'{}': element {} is {}; needed a number of {}", idl::printable(o.name), i,
+                               shown(data[i]), name(o.descriptor.dataType)));
       if (is_float(dtype))
         set_real(o.content, static_cast<int64_t>(i), real_at(one, 0));
       else
@@ -205,18 +259,22 @@ class ProgramReader {
     const Json& op = member(j, "op");
     ProgramCall c;
     c.method = op.is_string() ? find_method(op.get_ref<const std::string&>()) : nullptr;
-    if (!c.method) return bad(fmt::format("no operation {}", idl::printable(op.dump())));
+    NNEX_TRY(only_members(j, {"op", "args", "options", "results"}));
+    if (!op.is_string()) return bad("needed the name of its \"op\"");
+    if (!c.method)
+      return bad(fmt::format("no operation {}{}", shown(op), near_method(op.get_ref<const std::string&>())));
     c.values.resize(c.method->params.size() + c.method->options->members.size());
-    const Json& label = member(member(j, "options"), "label");
-    if (label.is_string()) c.label = label.get<std::string>();
+    NNEX_ASSIGN(c.label, text_member(member(j, "options"), "label"));
     NNEX_TRY(arguments(c, member(j, "args"), 0, c.method->params.size()));
     NNEX_TRY(arguments(c, member(j, "options"), c.method->params.size(), c.values.size()));
     for (size_t i = 0; i < c.method->params.size(); ++i)
       if (c.values[i].index() == 0)
         return bad(fmt::format("{}: '{}' is not given", c.method->name, c.method->params[i].name));
     const Json& results = member(j, "results");
-    if (!results.is_array() || results.empty() || (!c.method->several && results.size() != 1))
-      return bad(fmt::format("{}: needed the names of its results", c.method->name));
+    if (!results.is_array() || results.empty())
+      return bad(fmt::format("{}: needed a list of the names of its \"results\"", c.method->name));
+    if (!c.method->several && results.size() != 1)
+      return bad(fmt::format("{}: found the names of {} results; needed 1", c.method->name, results.size()));
     for (const Json& name : results) {
       if (!name.is_string()) return bad(fmt::format("{}: a result's name is no text", c.method->name));
       ProgramOperand o;
