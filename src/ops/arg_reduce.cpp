@@ -20,6 +20,8 @@ Status infer_arg_reduce(InferCall& c) {
   const auto& a = c.attr<ArgReduceAttrs>();
   if (!is_int(a.result)) return c.error("result is {}; needed an integer type", name(a.result));
   NNEX_ASSIGN(MaybeDims out, reduced_dims(c, 0, a.axes, rule_of(a)));
+  if (c.dims(0) && out && product(*c.dims(0)) == Dim(0) && product(*out).number().value_or(0) > 0)
+    return c.error("found axes of 0 elements; needed at least 1");
   c.result(0, std::move(out));
   return {};
 }
@@ -61,8 +63,8 @@ constexpr Reference arg_reduce() {
 // ---- Running sums and products
 
 Status infer_cumulative(InferCall& c) {
+  NNEX_TRY(need_number(c, 1));
   if (auto axis = c.values(1); axis && c.rank(0)) {
-    if (axis->size() != 1) return c.error("axis has {} numbers; needed one", axis->size());
     if ((*axis)[0].is_number()) NNEX_TRY(positive_axis(c, (*axis)[0].value(), *c.rank(0)));
   }
   return same_shape(c);

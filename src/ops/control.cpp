@@ -22,12 +22,12 @@ Status need_results(const InferCall& c, size_t given) {
   return {};
 }
 
-/// The condition is one element.
-Status need_one(const InferCall& c, size_t i) {
-  if (!c.has(i) || !c.dims(i)) return {};
-  const Dim n = product(*c.dims(i));
-  if (n.is_number() && n.value() != 1) return c.error("{} has {} elements; needed 1", c.op().inputs[i].name, n.value());
-  return {};
+/// What a body says of going on is one truth value.
+Status need_condition(const InferCall& c, const Type& made) {
+  const bool is_bool = made.is_tensor() && (made.dtype == DType::none || made.dtype == DType::boolean);
+  const Dim n = made.dims ? product(*made.dims) : Dim(1);
+  if (made.kind == Kind::unknown || (is_bool && (!n.is_number() || n.value() == 1))) return {};
+  return c.error("result 0 of the body is {}; needed a condition, one bool", made.text());
 }
 
 // ---- if_else ----
@@ -39,7 +39,7 @@ void give(InferCall& c, const std::vector<Type>& types) {
 /// A branch that cannot work at these extents is an error only where the condition may choose it: where the condition
 /// is computed, the results are those of the branch that works.
 Status infer_if_else(InferCall& c) {
-  NNEX_TRY(need_one(c, 0));
+  NNEX_TRY(need_number(c, 0));
   if (auto known = c.values(0); known && known->size() == 1 && (*known)[0].is_number()) {
     NNEX_ASSIGN(std::vector<Type> chosen, c.block((*known)[0].value() ? 0 : 1, {}));
     NNEX_TRY(need_results(c, chosen.size()));
@@ -172,8 +172,8 @@ Dim trips(InferCall& c, bool endless) {
 }
 
 Status infer_loop(InferCall& c) {
-  NNEX_TRY(need_one(c, 0));
-  NNEX_TRY(need_one(c, 1));
+  NNEX_TRY(need_number(c, 0));
+  NNEX_TRY(need_number(c, 1));
   const size_t states = c.inputs() > 2 ? c.inputs() - 2 : 0;
   Carried carried(c, 2, states);
   // Whenever the body runs, the condition it is given holds.
@@ -181,6 +181,7 @@ Status infer_loop(InferCall& c) {
   NNEX_ASSIGN(std::vector<Type> made,
               settle(c, carried, {scalar(DType::i64), scalar(DType::boolean)}, {}, 1, contents));
   NNEX_TRY(need_results(c, made.size() - 1));
+  NNEX_TRY(need_condition(c, made[0]));
   bool endless = true;
   if (c.has(1)) {
     auto first = c.values(1);
@@ -214,6 +215,10 @@ Status check_scan(const InferCall& c, const ScanAttrs& a, size_t outputs) {
     return c.error("output_axes has {} numbers; needed {}", a.output_axes.size(), outputs);
   if (!fits(a.output_reverse, outputs))
     return c.error("output_reverse has {} numbers; needed {}", a.output_reverse.size(), outputs);
+  for (const Ints* list : {&a.input_reverse, &a.output_reverse})
+    for (const int64_t n : *list)
+      if (n != 0 && n != 1)
+        return c.error("{} has {}; needed 0 or 1", list == &a.input_reverse ? "input_reverse" : "output_reverse", n);
   return {};
 }
 

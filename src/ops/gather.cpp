@@ -32,17 +32,10 @@ Result<Ints> settled(Call& c, const Tensor& index, int64_t n, int64_t axis) {
   return out;
 }
 
-/// That indices which are known lie in x, where its extent is a number.
+/// The same for one axis.
 Status known_inside(InferCall& c, int64_t axis) {
   const auto& a = c.attr<GatherAttrs>();
-  const Dim& n = (*c.dims(0))[static_cast<size_t>(axis)];
-  const auto values = c.values(1);
-  if (!values || !n.is_number()) return {};
-  for (const Dim& i : *values)
-    if (i.is_number() && index_in(i.value(), n.value(), a.from_end, a.outside) < 0)
-      return c.error("index {} is outside [{}, {}) of axis {}", i.value(), a.from_end ? -n.value() : 0, n.value(),
-                     axis);
-  return {};
+  return known_inside(c, std::span(*c.dims(0)).subspan(static_cast<size_t>(axis), 1), axis, a.from_end, a.outside);
 }
 
 Status infer_gather(InferCall& c) {
@@ -77,10 +70,22 @@ struct Gather {
   }
 };
 
+/// Index has as many axes as x, and no more places along others than the one it names.
+Status index_fits(InferCall& c, int64_t axis) {
+  const Dims &x = *c.dims(0), &index = *c.dims(1);
+  if (x.size() != index.size()) return c.error("index has {} axes; x has {}", index.size(), x.size());
+  for (size_t i = 0; i < x.size(); ++i)
+    if (static_cast<int64_t>(i) != axis && index[i].is_number() && x[i].is_number() && index[i].value() > x[i].value())
+      return c.error("index has extent {} at axis {}; x has {}", index[i].value(), i, x[i].value());
+  return {};
+}
+
 Status infer_gather_elements(InferCall& c) {
-  if (c.dims(0)) NNEX_TRY(positive_axis(c, c.attr<GatherAttrs>().axis, *c.rank(0)));
-  if (c.dims(0) && c.dims(1) && c.dims(0)->size() != c.dims(1)->size())
-    return c.error("index has {} axes; x has {}", c.dims(1)->size(), c.dims(0)->size());
+  if (c.dims(0)) {
+    NNEX_ASSIGN(int64_t axis, positive_axis(c, c.attr<GatherAttrs>().axis, *c.rank(0)));
+    if (c.dims(1)) NNEX_TRY(index_fits(c, axis));
+    NNEX_TRY(known_inside(c, axis));
+  }
   c.result(0, c.dims(1));
   return {};
 }
@@ -123,6 +128,9 @@ Status infer_gather_nd(InferCall& c) {
     return c.error("batch_dims is {}; x has {} axes, index {}", batch, rank, index.size());
   if (taken < 0 || taken > rank - batch)
     return c.error("index names {} axes after {} of the batch; x has {}", taken, batch, rank);
+  const auto& attrs = c.attr<GatherNdAttrs>();
+  const auto named = std::span(x).subspan(static_cast<size_t>(batch), static_cast<size_t>(taken));
+  NNEX_TRY(known_inside(c, named, batch, attrs.from_end, attrs.outside));
   Dims out;
   for (int64_t i = 0; i < batch; ++i) {
     const auto a = static_cast<size_t>(i);
@@ -161,6 +169,7 @@ struct GatherNd {
 // ---- one_hot ----
 
 Status infer_one_hot(InferCall& c) {
+  NNEX_TRY(need_number(c, 1));
   if (const auto given = c.dims(2) ? product(*c.dims(2)).number() : std::nullopt; given && *given != 2)
     return c.error("values has {} elements; needed 2", *given);
   if (!c.dims(0)) {

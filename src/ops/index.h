@@ -6,6 +6,7 @@
 
 #include "ops/call.h"
 #include "ops/gather.h"
+#include "ops/infer_call.h"
 
 namespace nnex {
 
@@ -32,6 +33,25 @@ inline Result<int64_t> block_at(Call& c, const Tensor& index, int64_t first, int
     block = block * n + place;
   }
   return block;
+}
+
+/// That what is known of the numbers of input 1 lies in the axes that they name, where their extents are numbers: each
+/// row of it has one for each of the axes `first`, `first` + 1, ... of these extents.
+inline Status known_inside(InferCall& c, std::span<const Dim> extents, int64_t first, bool from_end, Outside outside) {
+  const auto inside = [&](int64_t k, size_t i) -> Status {
+    const Dim& n = extents[i % extents.size()];
+    if (!n.is_number() || index_in(k, n.value(), from_end, outside) >= 0) return {};
+    return c.error("index {} is outside [{}, {}) of axis {}", k, from_end ? -n.value() : 0, n.value(),
+                   first + static_cast<int64_t>(i % extents.size()));
+  };
+  if (extents.empty()) return {};
+  if (const Tensor* index = c.constant(1)) {
+    for (int64_t i = 0; i < index->count(); ++i) NNEX_TRY(inside(index_at(*index, i), static_cast<size_t>(i)));
+  } else if (const auto values = c.values(1)) {
+    for (size_t i = 0; i < values->size(); ++i)
+      if ((*values)[i].is_number()) NNEX_TRY(inside((*values)[i].value(), i));
+  }
+  return {};
 }
 
 /// Axes of a run, counted from 0: each inside the rank, none twice.

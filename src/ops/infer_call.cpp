@@ -137,4 +137,11 @@ Status need_rank(const InferCall& c, size_t i, int64_t rank) {
   return {};
 }
 
+Status need_number(const InferCall& c, size_t i) {
+  if (!c.has(i) || !c.dims(i)) return {};
+  const Dim n = product(*c.dims(i));
+  if (n.is_number() && n.value() != 1) return c.error("{} has {} elements; needed 1", c.op().inputs[i].name, n.value());
+  return {};
+}
+
 }  // namespace nnex

@@ -111,5 +111,7 @@ Result<int64_t> positive_axis(const InferCall& c, int64_t axis, int64_t rank, st
 Result<Ints> positive_axes(const InferCall& c, const Ints& axes, int64_t rank, std::string_view what = "axes");
 /// The rank of input i must be `rank` (when known).
 Status need_rank(const InferCall& c, size_t i, int64_t rank);
+/// Input i is one number: where it is given and its extents are known, it has one element.
+Status need_number(const InferCall& c, size_t i);
 
 }  // namespace nnex

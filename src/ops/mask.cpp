@@ -25,13 +25,20 @@ Status infer_compress(InferCall& c) {
     const auto all = condition->as<uint8_t>();
     kept = Dim(std::count_if(all.begin(), all.end(), [](uint8_t b) { return b != 0; }));
   }
+  const auto fits = [&](const Dim& n, int64_t at) -> Status {
+    const auto given = c.dims(1) ? (*c.dims(1))[0].number() : std::nullopt;
+    if (!given || !n.is_number() || *given <= n.value()) return {};
+    return c.error("condition has {} elements; axis {} has {}", *given, at, n.value());
+  };
   if (!axis) {
+    if (c.dims(0)) NNEX_TRY(fits(product(*c.dims(0)), 0));
     c.result(0, Dims{kept});
     return {};
   }
   MaybeDims out = c.dims(0);
   if (out) {
     NNEX_ASSIGN(int64_t a, positive_axis(c, *axis, *c.rank(0)));
+    NNEX_TRY(fits((*out)[static_cast<size_t>(a)], a));
     (*out)[static_cast<size_t>(a)] = kept;
   }
   c.result(0, std::move(out));

@@ -42,6 +42,7 @@ Result<std::optional<std::pair<Dims, Dims>>> amounts(InferCall& c, int64_t rank)
 }
 
 Status infer_pad(InferCall& c) {
+  NNEX_TRY(need_number(c, 2));
   if (!c.dims(0)) {
     c.result(0, MaybeDims{});
     return {};

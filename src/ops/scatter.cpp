@@ -165,6 +165,7 @@ Status infer_scatter_elements(InferCall& c) {
           return c.error("index has extent {} at axis {}; x has {}", n.value(), i, all.value());
       }
     }
+    NNEX_TRY(known_inside(c, std::span(*c.dims(0)).subspan(static_cast<size_t>(axis), 1), axis, a.from_end, a.outside));
   }
   if (c.dims(1) && c.dims(2)) {
     if (c.dims(1)->size() != c.dims(2)->size())
@@ -228,6 +229,8 @@ Status infer_scatter_nd(InferCall& c) {
   if (c.dims(0) && c.dims(1) && c.dims(1)->back().is_number()) {
     const int64_t taken = c.dims(1)->back().value();
     if (taken > *c.rank(0)) return c.error("index names {} axes; x has {}", taken, *c.rank(0));
+    const auto& a = c.attr<ScatterNdAttrs>();
+    NNEX_TRY(known_inside(c, std::span(*c.dims(0)).first(static_cast<size_t>(taken)), 0, a.from_end, a.outside));
     Dims needed(c.dims(1)->begin(), c.dims(1)->end() - 1);
     needed.insert(needed.end(), c.dims(0)->begin() + taken, c.dims(0)->end());
     if (c.dims(2)) {
@@ -274,6 +277,20 @@ struct ScatterNd {
 
 // ---- tensor_scatter ----
 
+/// That rows which are known to begin somewhere have room from there on.
+Status known_to_fit(InferCall& c, int64_t axis) {
+  const auto m = c.dims(1) ? (*c.dims(1))[static_cast<size_t>(axis)].number() : std::nullopt;
+  const auto n = (*c.dims(0))[static_cast<size_t>(axis)].number();
+  const auto starts = c.values(2);
+  if (!m || !n || !starts || *m == 0) return {};
+  for (size_t b = 0; b < starts->size(); ++b) {
+    const auto start = (*starts)[b].number();
+    if (start && (*start < 0 || (c.attr<TensorScatterAttrs>().mode == CacheMode::linear && *start > *n - *m)))
+      return c.error("{} elements from {} on do not fit into {} of row {}", *m, *start, *n, b);
+  }
+  return {};
+}
+
 Status infer_tensor_scatter(InferCall& c) {
   if (c.dims(0)) {
     NNEX_ASSIGN(int64_t axis, positive_axis(c, c.attr<TensorScatterAttrs>().axis, *c.rank(0)));
@@ -290,6 +307,7 @@ Status infer_tensor_scatter(InferCall& c) {
     if (c.has(2) && c.dims(2)) {
       NNEX_TRY(need_rank(c, 2, 1));
       NNEX_TRY(meet(c, (*c.dims(2))[0], (*c.dims(0))[0], "numbers of start"));
+      NNEX_TRY(known_to_fit(c, axis));
     }
   }
   return same_shape(c);

@@ -33,6 +33,7 @@ Status check_components(const InferCall& c, const Dim& last, bool real_only, std
 
 Status infer_dft(InferCall& c) {
   const auto& a = c.attr<DftAttrs>();
+  for (size_t port : {1, 2}) NNEX_TRY(need_number(c, port));
   if (!c.dims(0)) {
     c.result(0, MaybeDims{});
     return {};

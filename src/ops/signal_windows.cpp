@@ -15,9 +15,9 @@ namespace {
 
 /// The extent an integer input names; unknown when only a run knows. Error: a negative one.
 Result<Dim> extent_in(InferCall& c, size_t port) {
+  NNEX_TRY(need_number(c, port));
   auto v = c.values(port);
   if (!v) return c.unknown();
-  if (v->size() != 1) return c.error("{} has {} elements; needed 1", c.op().inputs[port].name, v->size());
   if ((*v)[0].is_number() && (*v)[0].value() < 0)
     return c.error("{} is {}; needed 0 or more", c.op().inputs[port].name, (*v)[0].value());
   return (*v)[0];

@@ -53,8 +53,8 @@ struct TopKAttrs {
 Status infer_top_k(InferCall& c) {
   MaybeDims out = c.dims(0);
   Dim k = c.unknown();
+  NNEX_TRY(need_number(c, 1));
   if (auto v = c.values(1)) {
-    if (v->size() != 1) return c.error("k has {} numbers; needed one", v->size());
     k = (*v)[0];
     if (k.is_number() && k.value() < 0) return c.error("k is {}; needed at least 0", k.value());
   }

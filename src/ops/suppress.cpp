@@ -26,6 +26,9 @@ Status infer_suppress(InferCall& c) {
   for (size_t i = 2; i < 5; ++i)
     if (c.has(i) && c.dims(i) && product(*c.dims(i)).number().value_or(1) != 1)
       return c.error("{} has {}; needed one number", c.op().inputs[i].name, text(c.dims(i)));
+  if (const Tensor* overlap = c.has(3) ? c.constant(3) : nullptr; overlap && overlap->count() == 1)
+    if (const double most = real_at(*overlap, 0); !(most >= 0 && most <= 1))
+      return c.error("{} is {}; needed 0 to 1", c.op().inputs[3].name, most);
   c.result(0, Dims{c.unknown(), Dim(3)});
   return {};
 }

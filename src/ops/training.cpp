@@ -17,11 +17,9 @@ namespace {
 // ---- Dropout
 
 Status infer_dropout(InferCall& c) {
-  for (size_t port : {1, 2}) {
-    if (!c.has(port) || !c.dims(port)) continue;
-    if (auto n = product(*c.dims(port)).number(); n && *n != 1)
-      return c.error("{} has {} elements; needed one", c.op().inputs[port].name, *n);
-  }
+  for (size_t port : {1, 2}) NNEX_TRY(need_number(c, port));
+  if (const Tensor* ratio = c.has(1) ? c.constant(1) : nullptr; ratio && ratio->count() == 1)
+    if (const double r = real_at(*ratio, 0); !(r >= 0 && r <= 1)) return c.error("ratio is {}; needed 0 to 1", r);
   c.result(0, c.dims(0));
   c.result(1, c.dims(0));
   return {};
