@@ -15,6 +15,13 @@ void add_node_cases(std::vector<Case>& out) {
     const std::string place = "node 'k' (" + std::string(op) + ")";
     return attribute.empty() ? place : place + " > attribute '" + std::string(attribute) + "'";
   };
+  const auto pooled = [](std::string_view attribute) {
+    return "node 'y' (MaxPool) > attribute '" + std::string(attribute) + "'";
+  };
+  const auto pool = [](const std::string& more, const std::vector<int64_t>& result) {
+    const std::string window = ints_attr("kernel_shape", {2, 2});
+    return model({{node("MaxPool", {"x"}, {"y"}, window + more)}, {value("x", {1, 1, 4, 4})}, {value("y", result)}});
+  };
   out.insert(
       out.end(),
       {{"node-operator", "node 'k' ()", one("", {"x"})},
@@ -88,6 +95,19 @@ void add_node_cases(std::vector<Case>& out) {
        {"attribute-off", of("Dropout", "is_test"), one("Dropout", {"x"}, attr_int("is_test", 0), 6)},
        {"negative-axis", of("Softmax", "axis"), one("Softmax", {"x"}, attr_int("axis", -1), 10)},
        {"negative-axis", of("ReduceSum", "axes"), one("ReduceSum", {"x"}, ints_attr("axes", {0, -1}), 10)},
+       {"negative-axis", of("Transpose", "perm"), one("Transpose", {"x"}, ints_attr("perm", {0, -1}))},
+       {"attribute-number", of("ReduceMax", "keepdims"), one("ReduceMax", {"x"}, attr_int("keepdims", 2))},
+       {"attribute-number", of("Gemm", "transB"), one("Gemm", {"x", "x"}, attr_int("transB", -1))},
+       {"attribute-number", pooled("pads"), pool(ints_attr("pads", {-1, 0, 0, 0}), {1, 1, 2, 3})},
+       {"padding-twice", pooled("pads"),
+        pool(ints_attr("pads", {0, 0, 1, 1}) + text_attr("auto_pad", "VALID"), {1, 1, 3, 3})},
+       {"padding-twice", "function 'f:g:' > node 'b' (MaxPool) > attribute 'pads'",
+        with_functions(body(
+            node("MaxPool", {"a"}, {"b"},
+                 ints_attr("kernel_shape", {2}) + ints_attr("pads", {0, 1}) + text_attr("auto_pad", "SAME_UPPER"))))},
+       {"pool-padding", pooled("pads"), pool(ints_attr("pads", {0, 0, 2, 0}), {1, 1, 5, 3})},
+       {"pool-padding", pooled("pads"),
+        pool(ints_attr("pads", {0, 0, 0, 3}) + ints_attr("dilations", {1, 2}), {1, 1, 3, 5})},
        {"attribute-required", of("Concat", "axis"), one("Concat", {"x", "x"})},
        {"attribute-required", of("Cast", "to"), one("Cast", {"x"})},
        {"attribute-required", "function 'f:g:' > node 'b' (Cast) > attribute 'to'",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ops/window.h"
 #include "standards/onnx/check_context.h"
 #include "standards/onnx/import_quirks.h"
 #include "standards/onnx/signatures.h"
@@ -42,6 +43,7 @@ struct AttributeParts {
   bool typed = false;
   int64_t least = 0;                                        ///< Of the integers in it, where one is negative.
   int64_t number = 0;                                       ///< When it is one integer.
+  std::vector<int64_t> numbers;                             ///< When it is a list of integers.
   std::set<char> filled;                                    ///< Kinds of the fields that are there.
   std::vector<std::pair<char, std::string_view>> messages;  ///< Tensors, graphs and types in it.
 
@@ -63,13 +65,14 @@ AttributeParts attribute_parts(std::string_view message) {
     if (f.number == AttributeProto::ref_attr_name) a.reference = f.bytes;
     if (f.number == AttributeProto::i) a.number = f.integer(), a.least = std::min(a.least, a.number);
     if (f.number == AttributeProto::ints)
-      wire::each_number(f, 0, [&](uint64_t n) { a.least = std::min(a.least, static_cast<int64_t>(n)); });
+      wire::each_number(f, 0, [&](uint64_t n) { a.numbers.push_back(static_cast<int64_t>(n)); });
     const AttributeForm* const form = attribute_form(&AttributeForm::field, f.number);
     if (!form) continue;
     a.filled.insert(form->letter);
     if (f.kind == Kind::bytes && find_field(MessageKind::attribute, f.number)->holds == Holds::message)
       a.messages.emplace_back(form->letter, f.bytes);
   }
+  for (const int64_t n : a.numbers) a.least = std::min(a.least, n);
   return a;
 }
 
@@ -247,6 +250,54 @@ class NodeCheck {
     for (BrokenForm& b : broken_rules(form, use))
       context_.tell(rule_of(b.kind), b.attribute.empty() ? site_ : site_.part(place_of(b.attribute)),
                     fmt::format("{}: {}", op_, b.text), std::move(b.found), std::move(b.needed));
+    numbers(form);
+    padding(form);
+  }
+
+  // ---- Numbers that runtimes take as something
+
+  const AttributeParts* find(std::string_view attribute) const {
+    for (const AttributeParts& a : attributes_)
+      if (a.name == attribute && a.reference.empty()) return &a;
+    return nullptr;
+  }
+
+  void tell_number(Rule rule, std::string_view attribute, const std::string& found, const std::string& needed) {
+    context_.tell(rule, site_.part(place_of(attribute)),
+                  fmt::format("{}: attribute '{}' is {}; needed {}", op_, attribute, found, needed), found, needed);
+  }
+
+  void numbers(const Form& form) {
+    for (const FormAttribute& declared : form.attributes) {
+      const AttributeParts* const a = declared.is_flag || declared.is_count ? find(declared.name) : nullptr;
+      if (!a || a->kind() != declared.kind) continue;
+      if (declared.is_flag && a->number != 0 && a->number != 1)
+        tell_number(Rule::attribute_number, declared.name, std::to_string(a->number), "0 or 1");
+      if (declared.is_count && a->least < 0)
+        tell_number(Rule::attribute_number, declared.name, std::to_string(a->least), "0 or more");
+    }
+  }
+
+  /// Of windows: padding is said once, and of pools less than a window reaches over.
+  void padding(const Form& form) {
+    const AttributeParts* const pads = form.find("auto_pad") ? find("pads") : nullptr;
+    if (!pads || std::all_of(pads->numbers.begin(), pads->numbers.end(), [](int64_t n) { return n == 0; })) return;
+    const AttributeParts* const automatic = find("auto_pad");
+    if (automatic && !automatic->word.empty() && automatic->word != "NOTSET")
+      return tell_number(Rule::padding_twice, "pads", fmt::format("[{}]", fmt::join(pads->numbers, ", ")),
+                         fmt::format("none, as attribute 'auto_pad' is {}", automatic->word));
+    const FormAttribute* const window = form.find("kernel_shape");
+    const AttributeParts* const size = window && window->required ? find("kernel_shape") : nullptr;
+    if (!size || pads->numbers.size() != 2 * size->numbers.size()) return;
+    const AttributeParts* const dilations = find("dilations");
+    for (size_t i = 0; i < pads->numbers.size(); ++i) {
+      const size_t axis = i % size->numbers.size();
+      const int64_t reach =
+          window_reach(size->numbers[axis], dilations ? entry(dilations->numbers, axis, 1) : int64_t{1});
+      if (reach < 1 || pads->numbers[i] < reach) continue;
+      return tell_number(Rule::pool_padding, "pads", fmt::format("{} at spatial axis {}", pads->numbers[i], axis),
+                         fmt::format("less than the {} elements that a window reaches over", reach));
+    }
   }
 
   void call(const FunctionFace& f) {

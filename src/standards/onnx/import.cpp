@@ -254,7 +254,12 @@ Status Importer::input(std::string_view message, BlockId block, bool main, std::
     scopes_.back()[name] = graph_.add_param(block, name, std::move(type));
     return failure(Code::invalid_model, "input '{}' has no {}", name, typed ? "element type" : "type");
   }
-  scopes_.back()[name] = graph_.add_param(block, name, std::move(type));
+  const ValueId param = graph_.add_param(block, name, type);
+  scopes_.back()[name] = param;
+  if (findings_ && !main && typed) {  // extents may change from step to step; the element type does not
+    type.dims.reset();
+    findings_->declared.push_back({param, place_of("input", name, message), std::move(type), true});
+  }
   return {};
 }
 

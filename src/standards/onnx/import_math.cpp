@@ -52,8 +52,13 @@ Result<Quirked> mean_of(NodeImport& n) {
   return Quirked::done;
 }
 
-/// Clip-6: limits that are the type's extremes are no limits.
+/// Clip-6: limits that are the type's extremes are no limits. From opset 11 on they are inputs, of one number each.
 Result<Quirked> clip(NodeImport& n) {
+  for (size_t i = 1; n.version >= 11 && i < n.in.size(); ++i) {
+    const auto count = n.has(i) && n.type(i).dims ? product(*n.type(i).dims).number() : std::nullopt;
+    if (count && *count != 1)
+      return n.error(fmt::format("{} has {} elements; needed 1", i == 1 ? "min" : "max", *count));
+  }
   if (n.version >= 11) return Quirked::no;
   if (n.real("min", -1) <= -static_cast<double>(std::numeric_limits<float>::max())) n.drop("min");
   if (n.real("max", 1) >= static_cast<double>(std::numeric_limits<float>::max())) n.drop("max");

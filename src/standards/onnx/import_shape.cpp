@@ -113,6 +113,9 @@ Result<Quirked> split(NodeImport& n) {
     n.in[1] = sizes ? n.b.ints(ints_of(*sizes)) : n.b("cast", {n.in[1]}, to);
   }
   input_from(n, "split", 1);
+  if (n.version >= 18 && n.given("num_outputs") == n.has(1))
+    return n.error(n.has(1) ? "both split and num_outputs are given; needed one of them"
+                            : "neither split nor num_outputs is given; needed one of them");
   if (n.given("num_outputs")) {
     n.set("chunks", n.integer("num_outputs", 0));
     n.drop("num_outputs");

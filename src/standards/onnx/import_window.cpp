@@ -122,6 +122,8 @@ Result<Quirked> batch_norm(NodeImport& n) {
     // saved_mean and saved_var of old opsets are for a backward pass nobody runs.
     while (n.out.size() > 3) n.out.pop_back();
   }
+  if (n.version >= 14 && !training && n.out.size() > 1)
+    return n.error(fmt::format("found {} outputs; needed 1, as training_mode is 0", n.out.size()));
   for (const char* a : {"is_test", "spatial", "training_mode"}) n.drop(a);
   n.set("training", training);
   return Quirked::no;

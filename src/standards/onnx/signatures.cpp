@@ -147,6 +147,8 @@ FormAttribute parse_attribute(std::string_view word) {
   a.required = word.find('!') != std::string_view::npos;
   const size_t equals = word.find('=');
   if (equals != std::string_view::npos) a.words = word.substr(equals + 1);
+  a.is_flag = word.substr(0, equals).find('?') != std::string_view::npos;
+  a.is_count = word.substr(0, equals).find('0') != std::string_view::npos;
   if (const size_t mark = word.substr(0, equals).find('#'); mark != std::string_view::npos) {
     a.needs_one = true;
     a.one_for = mark + 1 < word.size() ? word[mark + 1] : '\0';

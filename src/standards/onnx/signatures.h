@@ -12,8 +12,8 @@
 // axes that count from the start alone; '-': or -1, the last; an 'x' behind that, they are the first input's, 'y': the
 // first output's. "/4" behind a port: it has 4 axes; '=': it has the first output's shape, but for the last one of a
 // form with `broadcast`, where the node says so; '@': it has one number, or one a channel. '#' behind an attribute: its
-// 0, which goes without saying, is training; "#y": the first output is not made. '^': forms before mean other things by
-// the same words.
+// 0, which goes without saying, is training; "#y": the first output is not made. '?' behind an attribute: 0 or 1; '0':
+// not negative. '^': forms before mean other things by the same words.
 // "deprecated" instead of ports: no form any more. Sources: the operator documents of onnx, by opset; what ONNX Runtime
 // takes.
 
@@ -69,6 +69,8 @@ struct FormAttribute {
   std::string_view words;                  ///< Those it may be, between commas; empty: not said here.
   std::optional<int64_t> first_axis = {};  ///< Of axes: the least number; nothing: any.
   char axes_of = 0;        ///< Whose they are: 'x' the first input's, 'y' the first output's, 0 others'.
+  bool is_flag = false;    ///< 0 or 1; runtimes take whatever else as one of them.
+  bool is_count = false;   ///< Not negative; runtimes compute something where it is.
   bool needs_one = false;  ///< Writers say 1: what 0 does is done by nobody.
   char one_for = 0;        ///< 'y': where the first output is wanted; 0: where no other is.
 };

@@ -16,24 +16,24 @@ constexpr OperatorForms kEarlierOperators[] = {
      "9 T:float > T\n"
      "22 T:float+bf16 > T"},
     {"", "Add",
-     "1 T:float= T= > T | axis:i broadcast:i consumed_inputs:I\n"
-     "6 T:float+i32+i64+u32+u64= T= > T | axis:i broadcast:i\n"
+     "1 T:float= T= > T | axis:i broadcast:i? consumed_inputs:I\n"
+     "6 T:float+i32+i64+u32+u64= T= > T | axis:i broadcast:i?\n"
      "7 T:float+i32+i64+u32+u64 T > T |\n"
      "13 T:float+bf16+i32+i64+u32+u64 T > T\n"
      "14 T:num+bf16 T > T"},
-    {"", "AffineGrid", "20 T1:float+bf16 i64 > T1 | align_corners:i"},
+    {"", "AffineGrid", "20 T1:float+bf16 i64 > T1 | align_corners:i?"},
     {"", "And",
-     "1 T:bool= T= > bool | axis:i broadcast:i\n"
+     "1 T:bool= T= > bool | axis:i broadcast:i?\n"
      "7 T:bool T > bool |"},
     {"", "ArgMax",
-     "1 num > i64 | axis:i+x keepdims:i\n"
-     "11 num > i64 | axis:i keepdims:i\n"
-     "12 num > i64 | axis:i keepdims:i select_last_index:i\n"
+     "1 num > i64 | axis:i+x keepdims:i?\n"
+     "11 num > i64 | axis:i keepdims:i?\n"
+     "12 num > i64 | axis:i keepdims:i? select_last_index:i?\n"
      "13 num+bf16 > i64"},
     {"", "ArgMin",
-     "1 num > i64 | axis:i+x keepdims:i\n"
-     "11 num > i64 | axis:i keepdims:i\n"
-     "12 num > i64 | axis:i keepdims:i select_last_index:i\n"
+     "1 num > i64 | axis:i+x keepdims:i?\n"
+     "11 num > i64 | axis:i keepdims:i?\n"
+     "12 num > i64 | axis:i keepdims:i? select_last_index:i?\n"
      "13 num+bf16 > i64"},
     {"", "Asin",
      "7 T:float > T\n"
@@ -48,25 +48,25 @@ constexpr OperatorForms kEarlierOperators[] = {
      "9 T:float > T\n"
      "22 T:float+bf16 > T"},
     {"", "Attention",
-     "23 T1:float+bf16 T1 T2:float+bf16 num+bf16+bool? T1? T2? > T1 T1? T2? T1? | is_causal:i kv_num_heads:i "
+     "23 T1:float+bf16 T1 T2:float+bf16 num+bf16+bool? T1? T2? > T1 T1? T2? T1? | is_causal:i? kv_num_heads:i "
      "q_num_heads:i qk_matmul_output_mode:i scale:f softcap:f softmax_precision:i\n"
      "24 T1:float+bf16 T1 T2:float+bf16 num+bf16+bool? T1? T2? i64? > T1 T1? T2? T1?\n"
-     "25 T1:float+bf16 T1 T2:float+bf16 num+bf16+bool? T1? T2? i64? > T1 T1? T2? T1? | is_causal:i "
+     "25 T1:float+bf16 T1 T2:float+bf16 num+bf16+bool? T1? T2? i64? > T1 T1? T2? T1? | is_causal:i? "
      "kv_num_heads:i left_window_size:i q_num_heads:i qk_matmul_output_mode:i right_window_size:i scale:f "
      "softcap:f softmax_precision:i"},
     {"", "AveragePool",
-     "1 T:float > T | auto_pad:s kernel_shape:I! pads:I strides:I\n"
-     "7 T:float > T | auto_pad:s count_include_pad:i kernel_shape:I! pads:I strides:I\n"
-     "10 T:float > T | auto_pad:s ceil_mode:i count_include_pad:i kernel_shape:I! pads:I strides:I\n"
+     "1 T:float > T | auto_pad:s kernel_shape:I! pads:I0 strides:I\n"
+     "7 T:float > T | auto_pad:s count_include_pad:i? kernel_shape:I! pads:I0 strides:I\n"
+     "10 T:float > T | auto_pad:s ceil_mode:i? count_include_pad:i? kernel_shape:I! pads:I0 strides:I\n"
      "11 T:float > T\n"
-     "19 T:float > T | auto_pad:s ceil_mode:i count_include_pad:i dilations:I kernel_shape:I! pads:I strides:I\n"
+     "19 T:float > T | auto_pad:s ceil_mode:i? count_include_pad:i? dilations:I kernel_shape:I! pads:I0 strides:I\n"
      "22 T:float+bf16 > T"},
     {"", "BatchNormalization",
-     "1 T:float T T T T > T T? T? T? T? | consumed_inputs:I! epsilon:f is_test:i# momentum:f spatial:i\n"
-     "6 T:float T T T T > T T? T? T? T? | epsilon:f is_test:i# momentum:f spatial:i\n"
-     "7 T:float T T T T > T T? T? T? T? | epsilon:f momentum:f spatial:i\n"
+     "1 T:float T T T T > T T? T? T? T? | consumed_inputs:I! epsilon:f is_test:i# momentum:f spatial:i?\n"
+     "6 T:float T T T T > T T? T? T? T? | epsilon:f is_test:i# momentum:f spatial:i?\n"
+     "7 T:float T T T T > T T? T? T? T? | epsilon:f momentum:f spatial:i?\n"
      "9 T:float T T T T > T T? T? T? T? | epsilon:f momentum:f\n"
-     "14 T:float+bf16 T T U:float+bf16 U > T U? U? | epsilon:f momentum:f training_mode:i\n"
+     "14 T:float+bf16 T T U:float+bf16 U > T U? U? | epsilon:f momentum:f training_mode:i?\n"
      "15 T:float+bf16 T1:float+bf16 T1 T2:float+bf16 T2 > T T2? T2?"},
     {"", "Bernoulli",
      "15 float > num+bf16+bool | dtype:i seed:f\n"
@@ -77,23 +77,23 @@ constexpr OperatorForms kEarlierOperators[] = {
     {"", "BitwiseNot", "18 T:int+uint > T"},
     {"", "BitwiseOr", "18 T:int+uint T > T"},
     {"", "BitwiseXor", "18 T:int+uint T > T"},
-    {"", "BlackmanWindow", "17 i32+i64 > num+bf16 | output_datatype:i periodic:i"},
+    {"", "BlackmanWindow", "17 i32+i64 > num+bf16 | output_datatype:i periodic:i?"},
     {"", "Cast",
      "1 num+bool > num+bool | to:s!\n"
      "6 num+bool > num+bool | to:i!\n"
      "9 num+bool+str > num+bool+str\n"
      "13 num+bf16+bool+str > num+bf16+bool+str\n"
-     "19 num+f8+bf16+bool+str > num+f8+bf16+bool+str | saturate:i to:i!\n"
+     "19 num+f8+bf16+bool+str > num+f8+bf16+bool+str | saturate:i? to:i!\n"
      "21 num+f8+b4+bf16+bool+str > num+f8+b4+bf16+bool+str\n"
      "23 num+f8+b4+bf16+bool+f4+str > num+f8+b4+bf16+bool+f4+str\n"
-     "24 num+f8+b4+bf16+bool+e8+f4+str > num+f8+b4+bf16+bool+e8+f4+str | round_mode:s saturate:i to:i!\n"
+     "24 num+f8+b4+bf16+bool+e8+f4+str > num+f8+b4+bf16+bool+e8+f4+str | round_mode:s saturate:i? to:i!\n"
      "25 num+f8+b4+b2+bf16+bool+e8+f4+str > num+f8+b4+b2+bf16+bool+e8+f4+str"},
     {"", "CastLike",
      "15 num+bf16+bool+str T2:num+bf16+bool+str > T2\n"
-     "19 num+f8+bf16+bool+str T2:num+f8+bf16+bool+str > T2 | saturate:i\n"
+     "19 num+f8+bf16+bool+str T2:num+f8+bf16+bool+str > T2 | saturate:i?\n"
      "21 num+f8+b4+bf16+bool+str T2:num+f8+b4+bf16+bool+str > T2\n"
      "23 num+f8+b4+bf16+bool+f4+str T2:num+f8+b4+bf16+bool+f4+str > T2\n"
-     "24 num+f8+b4+bf16+bool+e8+f4+str T2:num+f8+b4+bf16+bool+e8+f4+str > T2 | round_mode:s saturate:i\n"
+     "24 num+f8+b4+bf16+bool+e8+f4+str T2:num+f8+b4+bf16+bool+e8+f4+str > T2 | round_mode:s saturate:i?\n"
      "25 num+f8+b4+b2+bf16+bool+e8+f4+str T2:num+f8+b4+b2+bf16+bool+e8+f4+str > T2"},
     {"", "CausalConvWithState", "27 T:float+bf16 T T? T? > T T? | activation:s"},
     {"", "Ceil",
@@ -110,7 +110,7 @@ constexpr OperatorForms kEarlierOperators[] = {
      "11 T:float T? T? > T |\n"
      "12 T:num T? T? > T\n"
      "13 T:num+bf16 T? T? > T"},
-    {"", "Col2Im", "18 T:all+bf16 i64 i64 > T | dilations:I pads:I strides:I"},
+    {"", "Col2Im", "18 T:all+bf16 i64 i64 > T | dilations:I pads:I0 strides:I"},
     {"", "Compress",
      "9 T:all bool > T | axis:i+x\n"
      "11 T:all bool > T | axis:i"},
@@ -119,7 +119,7 @@ constexpr OperatorForms kEarlierOperators[] = {
      "4 T:all* > T | axis:i!+x\n"
      "11 T:all* > T | axis:i!\n"
      "13 T:all+bf16* > T"},
-    {"", "ConcatFromSequence", "11 seq(all) > all | axis:i! new_axis:i"},
+    {"", "ConcatFromSequence", "11 seq(all) > all | axis:i! new_axis:i?"},
     {"", "Constant",
      "1 > float | value:t!\n"
      "9 > all\n"
@@ -133,21 +133,21 @@ constexpr OperatorForms kEarlierOperators[] = {
      "24 > all+f8+b4+bf16+e8+f4\n"
      "25 > all+f8+b4+b2+bf16+e8+f4"},
     {"", "ConstantOfShape",
-     "9 i64 > num+bool | value:t\n"
-     "20 i64 > num+f8+bf16+bool\n"
-     "21 i64 > num+f8+b4+bf16+bool\n"
-     "23 i64 > num+f8+b4+bf16+bool+f4\n"
-     "24 i64 > num+f8+b4+bf16+bool+e8+f4\n"
-     "25 i64 > num+f8+b4+b2+bf16+bool+e8+f4"},
+     "9 i64/1 > num+bool | value:t\n"
+     "20 i64/1 > num+f8+bf16+bool\n"
+     "21 i64/1 > num+f8+b4+bf16+bool\n"
+     "23 i64/1 > num+f8+b4+bf16+bool+f4\n"
+     "24 i64/1 > num+f8+b4+bf16+bool+e8+f4\n"
+     "25 i64/1 > num+f8+b4+b2+bf16+bool+e8+f4"},
     {"", "Conv",
-     "1 T:float T T? > T | auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I\n"
+     "1 T:float T T? > T | auto_pad:s dilations:I group:i kernel_shape:I pads:I0 strides:I\n"
      "11 T:float T T? > T\n"
      "22 T:float+bf16 T T? > T"},
     {"", "ConvInteger",
-     "10 T1:i8+u8 T2:i8+u8 T1? T2? > i32 | auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I"},
+     "10 T1:i8+u8 T2:i8+u8 T1? T2? > i32 | auto_pad:s dilations:I group:i kernel_shape:I pads:I0 strides:I"},
     {"", "ConvTranspose",
      "1 T:float T T? > T | auto_pad:s dilations:I group:i kernel_shape:I output_padding:I output_shape:I "
-     "pads:I strides:I\n"
+     "pads:I0 strides:I\n"
      "11 T:float T T? > T\n"
      "22 T:float+bf16 T T? > T"},
     {"", "Cos",
@@ -156,12 +156,12 @@ constexpr OperatorForms kEarlierOperators[] = {
     {"", "Cosh",
      "9 T:float > T\n"
      "22 T:float+bf16 > T"},
-    {"", "CumProd", "26 T:float+bf16+i32+i64+u32+u64 i32+i64 > T | exclusive:i reverse:i"},
+    {"", "CumProd", "26 T:float+bf16+i32+i64+u32+u64 i32+i64 > T | exclusive:i? reverse:i?"},
     {"", "CumSum",
-     "11 T:f32+f64+i32+i64+u32+u64 i32+i64 > T | exclusive:i reverse:i\n"
+     "11 T:f32+f64+i32+i64+u32+u64 i32+i64 > T | exclusive:i? reverse:i?\n"
      "14 T:float+bf16+i32+i64+u32+u64 i32+i64 > T"},
     {"", "DeformConv",
-     "19 T:float T T T? T? > T | dilations:I group:i kernel_shape:I offset_group:i pads:I strides:I\n"
+     "19 T:float T T T? T? > T | dilations:I group:i kernel_shape:I offset_group:i pads:I0 strides:I\n"
      "22 T:float+bf16 T T T? T? > T"},
     {"", "DepthToSpace",
      "1 T:all > T | blocksize:i!\n"
@@ -179,11 +179,11 @@ constexpr OperatorForms kEarlierOperators[] = {
      "11 T:float > T\n"
      "22 T:float+bf16 > T"},
     {"", "DFT",
-     "17 T1:float+bf16 i32+i64? > T1 | axis:i inverse:i onesided:i\n"
-     "20^ T1:float+bf16 i32+i64? i64? > T1 | inverse:i onesided:i"},
+     "17 T1:float+bf16 i32+i64? > T1 | axis:i inverse:i? onesided:i?\n"
+     "20^ T1:float+bf16 i32+i64? i64? > T1 | inverse:i? onesided:i?"},
     {"", "Div",
-     "1 T:float= T= > T | axis:i broadcast:i consumed_inputs:I\n"
-     "6 T:float+i32+i64+u32+u64= T= > T | axis:i broadcast:i\n"
+     "1 T:float= T= > T | axis:i broadcast:i? consumed_inputs:I\n"
+     "6 T:float+i32+i64+u32+u64= T= > T | axis:i broadcast:i?\n"
      "7 T:float+i32+i64+u32+u64 T > T |\n"
      "13 T:float+bf16+i32+i64+u32+u64 T > T\n"
      "14 T:num+bf16 T > T"},
@@ -202,7 +202,7 @@ constexpr OperatorForms kEarlierOperators[] = {
      "6 T:float > T | alpha:f\n"
      "22 T:float+bf16 > T"},
     {"", "Equal",
-     "1 T:bool+i32+i64= T= > bool | axis:i broadcast:i\n"
+     "1 T:bool+i32+i64= T= > bool | axis:i broadcast:i?\n"
      "7 T:bool+i32+i64 T > bool |\n"
      "11 T:num+bool T > bool\n"
      "13 T:num+bf16+bool T > bool\n"
@@ -215,8 +215,8 @@ constexpr OperatorForms kEarlierOperators[] = {
      "6 T:float > T |\n"
      "13 T:float+bf16 > T"},
     {"", "Expand",
-     "8 T:all i64 > T\n"
-     "13 T:all+bf16 i64 > T"},
+     "8 T:all i64/1 > T\n"
+     "13 T:all+bf16 i64/1 > T"},
     {"", "EyeLike",
      "9 num+bool > num+bool | dtype:i k:i\n"
      "22 num+bf16+bool > num+bf16+bool"},
@@ -246,9 +246,9 @@ constexpr OperatorForms kEarlierOperators[] = {
      "13 T:all+bf16 i64 > T"},
     {"", "Gelu", "20 T:float+bf16 > T | approximate:s"},
     {"", "Gemm",
-     "1 T:float/2 T/2 T= > T | alpha:f beta:f broadcast:i transA:i transB:i\n"
+     "1 T:float/2 T/2 T= > T | alpha:f beta:f broadcast:i? transA:i? transB:i?\n"
      "6 T:float/2 T/2 T= > T\n"
-     "7 T:float/2 T/2 T > T | alpha:f beta:f transA:i transB:i\n"
+     "7 T:float/2 T/2 T > T | alpha:f beta:f transA:i? transB:i?\n"
      "9 T:float+i32+i64+u32+u64/2 T/2 T > T\n"
      "11 T:float+i32+i64+u32+u64/2 T/2 T? > T\n"
      "13 T:float+bf16+i32+i64+u32+u64/2 T/2 T? > T"},
@@ -263,7 +263,7 @@ constexpr OperatorForms kEarlierOperators[] = {
      "1 T:float > T\n"
      "22 T:float+bf16 > T"},
     {"", "Greater",
-     "1 T:float= T= > bool | axis:i broadcast:i\n"
+     "1 T:float= T= > bool | axis:i broadcast:i?\n"
      "7 T:float T > bool |\n"
      "9 T:num T > bool\n"
      "13 T:num+bf16 T > bool"},
@@ -271,8 +271,8 @@ constexpr OperatorForms kEarlierOperators[] = {
      "12 T:num T > bool\n"
      "16 T:num+bf16 T > bool"},
     {"", "GridSample",
-     "16 T1:all/4 T1/4 > float | align_corners:i mode:s=bilinear,nearest,bicubic padding_mode:s\n"
-     "20^ T1:float T1 > float | align_corners:i mode:s=linear,nearest,cubic padding_mode:s\n"
+     "16 T1:all/4 T1/4 > float | align_corners:i? mode:s=bilinear,nearest,bicubic padding_mode:s\n"
+     "20^ T1:float T1 > float | align_corners:i? mode:s=linear,nearest,cubic padding_mode:s\n"
      "22 T1:float+bf16 T1 > float+bf16"},
     {"", "GroupNormalization",
      "18 T:float+bf16 T T > T | epsilon:f num_groups:i!\n"
@@ -281,14 +281,14 @@ constexpr OperatorForms kEarlierOperators[] = {
      "1 T:float T T T? i32? T? > T? T | activation_alpha:F activation_beta:F activations:S clip:f direction:s "
      "hidden_size:i output_sequence:i#y\n"
      "3 T:float T T T? i32? T? > T? T? | activation_alpha:F activation_beta:F activations:S clip:f "
-     "direction:s hidden_size:i linear_before_reset:i output_sequence:i#y\n"
+     "direction:s hidden_size:i linear_before_reset:i? output_sequence:i#y\n"
      "7 T:float T T T? i32? T? > T? T? | activation_alpha:F activation_beta:F activations:S clip:f "
-     "direction:s hidden_size:i linear_before_reset:i\n"
+     "direction:s hidden_size:i linear_before_reset:i?\n"
      "14 T:float T T T? i32? T? > T? T? | activation_alpha:F activation_beta:F activations:S clip:f "
-     "direction:s hidden_size:i layout:i linear_before_reset:i\n"
+     "direction:s hidden_size:i layout:i? linear_before_reset:i?\n"
      "22 T:float+bf16 T T T? i32? T? > T? T?"},
-    {"", "HammingWindow", "17 i32+i64 > num+bf16 | output_datatype:i periodic:i"},
-    {"", "HannWindow", "17 i32+i64 > num+bf16 | output_datatype:i periodic:i"},
+    {"", "HammingWindow", "17 i32+i64 > num+bf16 | output_datatype:i periodic:i?"},
+    {"", "HannWindow", "17 i32+i64 > num+bf16 | output_datatype:i periodic:i?"},
     {"", "Hardmax",
      "1 T:float > T | axis:i+x\n"
      "11 T:float > T | axis:i\n"
@@ -326,7 +326,7 @@ constexpr OperatorForms kEarlierOperators[] = {
      "6 T:float T T > T | epsilon:f\n"
      "22 T:float+bf16 T T > T"},
     {"", "IsInf",
-     "10 f32+f64 > bool | detect_negative:i detect_positive:i\n"
+     "10 f32+f64 > bool | detect_negative:i? detect_positive:i?\n"
      "20 float+f8+bf16 > bool"},
     {"", "IsNaN",
      "9 float > bool\n"
@@ -338,7 +338,7 @@ constexpr OperatorForms kEarlierOperators[] = {
      "6 T:float > T | alpha:f\n"
      "16 T:float+bf16 > T"},
     {"", "Less",
-     "1 T:float= T= > bool | axis:i broadcast:i\n"
+     "1 T:float= T= > bool | axis:i broadcast:i?\n"
      "7 T:float T > bool |\n"
      "9 T:num T > bool\n"
      "13 T:num+bf16 T > bool"},
@@ -370,21 +370,21 @@ constexpr OperatorForms kEarlierOperators[] = {
      "1 T:float > T | axis:i p:i\n"
      "22 T:float+bf16 > T"},
     {"", "LpPool",
-     "1 T:float > T | auto_pad:s kernel_shape:I p:f pads:I strides:I\n"
-     "2 T:float > T | auto_pad:s kernel_shape:I! p:i pads:I strides:I\n"
+     "1 T:float > T | auto_pad:s kernel_shape:I p:f pads:I0 strides:I\n"
+     "2 T:float > T | auto_pad:s kernel_shape:I! p:i pads:I0 strides:I\n"
      "11 T:float > T\n"
-     "18 T:float > T | auto_pad:s ceil_mode:i dilations:I kernel_shape:I! p:i pads:I strides:I\n"
+     "18 T:float > T | auto_pad:s ceil_mode:i? dilations:I kernel_shape:I! p:i pads:I0 strides:I\n"
      "22 T:float+bf16 > T"},
     {"", "LRN",
      "1 T:float > T | alpha:f beta:f bias:f size:i!\n"
      "13 T:float+bf16 > T"},
     {"", "LSTM",
      "1 T:float T T T? i32? T? T? T? > T? T? T? | activation_alpha:F activation_beta:F activations:S clip:f "
-     "direction:s hidden_size:i input_forget:i output_sequence:i#y\n"
+     "direction:s hidden_size:i input_forget:i? output_sequence:i#y\n"
      "7 T:float T T T? i32? T? T? T? > T? T? T? | activation_alpha:F activation_beta:F activations:S clip:f "
-     "direction:s hidden_size:i input_forget:i\n"
+     "direction:s hidden_size:i input_forget:i?\n"
      "14 T:float T T T? i32? T? T? T? > T? T? T? | activation_alpha:F activation_beta:F activations:S clip:f "
-     "direction:s hidden_size:i input_forget:i layout:i\n"
+     "direction:s hidden_size:i input_forget:i? layout:i?\n"
      "22 T:float+bf16 T T T? i32? T? T? T? > T? T? T?"},
 };
 

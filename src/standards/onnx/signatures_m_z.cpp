@@ -17,9 +17,9 @@ constexpr OperatorForms kLaterOperators[] = {
      "12 T:num* > T\n"
      "13 T:num+bf16* > T"},
     {"", "MaxPool",
-     "1 T:float > T | auto_pad:s kernel_shape:I! pads:I strides:I\n"
-     "8 T:float > T i64? | auto_pad:s kernel_shape:I! pads:I storage_order:i strides:I\n"
-     "10 T:float > T i64? | auto_pad:s ceil_mode:i dilations:I kernel_shape:I! pads:I storage_order:i "
+     "1 T:float > T | auto_pad:s kernel_shape:I! pads:I0 strides:I\n"
+     "8 T:float > T i64? | auto_pad:s kernel_shape:I! pads:I0 storage_order:i? strides:I\n"
+     "10 T:float > T i64? | auto_pad:s ceil_mode:i? dilations:I kernel_shape:I! pads:I0 storage_order:i? "
      "strides:I\n"
      "11 T:float > T i64?\n"
      "12 T:float+i8+u8 > T i64?\n"
@@ -28,7 +28,7 @@ constexpr OperatorForms kLaterOperators[] = {
      "1 T:float T > T | pooled_shape:I! spatial_scale:f\n"
      "22 T:float+bf16 T > T"},
     {"", "MaxUnpool",
-     "9 T1:float T2:i64 T2? > T1 | kernel_shape:I! pads:I strides:I\n"
+     "9 T1:float T2:i64 T2? > T1 | kernel_shape:I! pads:I0 strides:I\n"
      "11 T1:float T2:i64 T2? > T1\n"
      "22 T1:float+bf16 T2:i64 T2? > T1"},
     {"", "Mean",
@@ -50,11 +50,11 @@ constexpr OperatorForms kLaterOperators[] = {
      "18 T:float > T\n"
      "22 T:float+bf16 > T"},
     {"", "Mod",
-     "10 T:num T > T | fmod:i\n"
+     "10 T:num T > T | fmod:i?\n"
      "13 T:num+bf16 T > T"},
     {"", "Mul",
-     "1 T:float= T= > T | axis:i broadcast:i consumed_inputs:I\n"
-     "6 T:float+i32+i64+u32+u64= T= > T | axis:i broadcast:i\n"
+     "1 T:float= T= > T | axis:i broadcast:i? consumed_inputs:I\n"
+     "6 T:float+i32+i64+u32+u64= T= > T | axis:i broadcast:i?\n"
      "7 T:float+i32+i64+u32+u64 T > T |\n"
      "13 T:float+bf16+i32+i64+u32+u64 T > T\n"
      "14 T:num+bf16 T > T"},
@@ -70,7 +70,7 @@ constexpr OperatorForms kLaterOperators[] = {
      "13 T:float i32+i64 T? > T\n"
      "22 T:float+bf16 i32+i64 T? > T"},
     {"", "NonMaxSuppression",
-     "10 f32 f32 i64? f32? f32? > i64 | center_point_box:i\n"
+     "10 f32 f32 i64? f32? f32? > i64 | center_point_box:i?\n"
      "11 f32 f32 i64? f32? f32? > i64"},
     {"", "NonZero",
      "9 all > i64\n"
@@ -87,7 +87,7 @@ constexpr OperatorForms kLaterOperators[] = {
      "15 opt(all)+opt(seq(all)) > bool\n"
      "18 all+seq(all)+opt(all)+opt(seq(all))? > bool"},
     {"", "Or",
-     "1 T:bool= T= > bool | axis:i broadcast:i\n"
+     "1 T:bool= T= > bool | axis:i broadcast:i?\n"
      "7 T:bool T > bool |"},
     {"", "Pad",
      "1 T:float > T | mode:s=constant,reflect,edge paddings:I! value:f\n"
@@ -101,7 +101,7 @@ constexpr OperatorForms kLaterOperators[] = {
      "24 T:all+f8+b4+bf16+e8+f4 i64 T? i32+i64? > T\n"
      "25 T:all+f8+b4+b2+bf16+e8+f4 i64 T? i32+i64? > T"},
     {"", "Pow",
-     "1 T:float= T= > T | axis:i broadcast:i\n"
+     "1 T:float= T= > T | axis:i broadcast:i?\n"
      "7 T:float T > T |\n"
      "12 T:float+i32+i64 num > T\n"
      "13 T:float+bf16+i32+i64 num > T\n"
@@ -114,17 +114,17 @@ constexpr OperatorForms kLaterOperators[] = {
      "16 T:float+bf16+i32+i64+u32+u64 T > T"},
     {"", "QLinearConv",
      "10 T1:i8+u8 f32 T1 T2:i8+u8 f32 T2 f32 T3:i8+u8 i32? > T3 | auto_pad:s dilations:I group:i "
-     "kernel_shape:I pads:I strides:I"},
+     "kernel_shape:I pads:I0 strides:I"},
     {"", "QLinearMatMul",
      "10 T1:i8+u8 f32 T1 T2:i8+u8 f32 T2 f32 T3:i8+u8 > T3\n"
      "21 T1:f8+i8+u8 TS:bf16+f16+f32 T1 T2:f8+i8+u8 TS T2 TS T3:f8+i8+u8 > T3"},
     {"", "QuantizeLinear",
      "10 f32+i32 f32 T2:i8+u8? > T2\n"
      "13 f32+i32 f32 T2:i8+u8? > T2 | axis:i\n"
-     "19 T1:bf16+f16+f32+i32 T1 T2:f8+i8+u8? > T2 | axis:i saturate:i\n"
-     "21 T1:bf16+f16+f32+i32 T1 T2:f8+b4+i8+i16+u8+u16? > T2 | axis:i block_size:i output_dtype:i saturate:i\n"
+     "19 T1:bf16+f16+f32+i32 T1 T2:f8+i8+u8? > T2 | axis:i saturate:i?\n"
+     "21 T1:bf16+f16+f32+i32 T1 T2:f8+b4+i8+i16+u8+u16? > T2 | axis:i block_size:i output_dtype:i saturate:i?\n"
      "23 bf16+f16+f32+i32 bf16+f16+f32+i32 T3:f8+b4+f4+i8+i16+u8+u16? > T3 | axis:i block_size:i "
-     "output_dtype:i precision:i saturate:i\n"
+     "output_dtype:i precision:i saturate:i?\n"
      "24 bf16+f16+f32+i32 bf16+e8+f16+f32+i32 T3:f8+b4+f4+i8+i16+u8+u16? > T3\n"
      "25 bf16+f16+f32+i32 bf16+e8+f16+f32+i32 T3:f8+b4+b2+f4+i8+i16+u8+u16? > T3"},
     {"", "RandomNormal",
@@ -147,58 +147,58 @@ constexpr OperatorForms kLaterOperators[] = {
      "6 T:float > T |\n"
      "13 T:float+bf16 > T"},
     {"", "ReduceL1",
-     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i\n"
-     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
+     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i?\n"
+     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i?\n"
      "13 T:float+bf16+i32+i64+u32+u64 > T\n"
-     "18 T:float+bf16+i32+i64+u32+u64 i64? > T | keepdims:i noop_with_empty_axes:i"},
+     "18 T:float+bf16+i32+i64+u32+u64 i64/1? > T | keepdims:i? noop_with_empty_axes:i?"},
     {"", "ReduceL2",
-     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i\n"
-     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
+     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i?\n"
+     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i?\n"
      "13 T:float+bf16+i32+i64+u32+u64 > T\n"
-     "18 T:float+bf16+i32+i64+u32+u64 i64? > T | keepdims:i noop_with_empty_axes:i"},
+     "18 T:float+bf16+i32+i64+u32+u64 i64/1? > T | keepdims:i? noop_with_empty_axes:i?"},
     {"", "ReduceLogSum",
-     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i\n"
-     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
+     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i?\n"
+     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i?\n"
      "13 T:float+bf16+i32+i64+u32+u64 > T\n"
-     "18 T:float+bf16+i32+i64+u32+u64 i64? > T | keepdims:i noop_with_empty_axes:i"},
+     "18 T:float+bf16+i32+i64+u32+u64 i64/1? > T | keepdims:i? noop_with_empty_axes:i?"},
     {"", "ReduceLogSumExp",
-     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i\n"
-     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
+     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i?\n"
+     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i?\n"
      "13 T:float+bf16+i32+i64+u32+u64 > T\n"
-     "18 T:float+bf16+i32+i64+u32+u64 i64? > T | keepdims:i noop_with_empty_axes:i"},
+     "18 T:float+bf16+i32+i64+u32+u64 i64/1? > T | keepdims:i? noop_with_empty_axes:i?"},
     {"", "ReduceMax",
-     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i\n"
-     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
+     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i?\n"
+     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i?\n"
      "12 T:float+i8+i32+i64+u8+u32+u64 > T\n"
      "13 T:float+bf16+i8+i32+i64+u8+u32+u64 > T\n"
-     "18 T:float+bf16+i8+i32+i64+u8+u32+u64 i64? > T | keepdims:i noop_with_empty_axes:i\n"
-     "20 T:float+bf16+bool+i8+i32+i64+u8+u32+u64 i64? > T"},
+     "18 T:float+bf16+i8+i32+i64+u8+u32+u64 i64/1? > T | keepdims:i? noop_with_empty_axes:i?\n"
+     "20 T:float+bf16+bool+i8+i32+i64+u8+u32+u64 i64/1? > T"},
     {"", "ReduceMean",
-     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i\n"
-     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
+     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i?\n"
+     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i?\n"
      "13 T:float+bf16+i32+i64+u32+u64 > T\n"
-     "18 T:float+bf16+i32+i64+u32+u64 i64? > T | keepdims:i noop_with_empty_axes:i"},
+     "18 T:float+bf16+i32+i64+u32+u64 i64/1? > T | keepdims:i? noop_with_empty_axes:i?"},
     {"", "ReduceMin",
-     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i\n"
-     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
+     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i?\n"
+     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i?\n"
      "12 T:float+i8+i32+i64+u8+u32+u64 > T\n"
      "13 T:float+bf16+i8+i32+i64+u8+u32+u64 > T\n"
-     "18 T:float+bf16+i8+i32+i64+u8+u32+u64 i64? > T | keepdims:i noop_with_empty_axes:i\n"
-     "20 T:float+bf16+bool+i8+i32+i64+u8+u32+u64 i64? > T"},
+     "18 T:float+bf16+i8+i32+i64+u8+u32+u64 i64/1? > T | keepdims:i? noop_with_empty_axes:i?\n"
+     "20 T:float+bf16+bool+i8+i32+i64+u8+u32+u64 i64/1? > T"},
     {"", "ReduceProd",
-     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i\n"
-     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
+     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i?\n"
+     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i?\n"
      "13 T:float+bf16+i32+i64+u32+u64 > T\n"
-     "18 T:float+bf16+i32+i64+u32+u64 i64? > T | keepdims:i noop_with_empty_axes:i"},
+     "18 T:float+bf16+i32+i64+u32+u64 i64/1? > T | keepdims:i? noop_with_empty_axes:i?"},
     {"", "ReduceSum",
-     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i\n"
-     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
-     "13 T:float+bf16+i32+i64+u32+u64 i64? > T | keepdims:i noop_with_empty_axes:i"},
+     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i?\n"
+     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i?\n"
+     "13 T:float+bf16+i32+i64+u32+u64 i64/1? > T | keepdims:i? noop_with_empty_axes:i?"},
     {"", "ReduceSumSquare",
-     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i\n"
-     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i\n"
+     "1 T:float+i32+i64+u32+u64 > T | axes:I+x keepdims:i?\n"
+     "11 T:float+i32+i64+u32+u64 > T | axes:I keepdims:i?\n"
      "13 T:float+bf16+i32+i64+u32+u64 > T\n"
-     "18 T:float+bf16+i32+i64+u32+u64 i64? > T | keepdims:i noop_with_empty_axes:i"},
+     "18 T:float+bf16+i32+i64+u32+u64 i64/1? > T | keepdims:i? noop_with_empty_axes:i?"},
     {"", "RegexFullMatch", "20 str > bool | pattern:s"},
     {"", "Relu",
      "1 T:float > T | consumed_inputs:I\n"
@@ -207,30 +207,30 @@ constexpr OperatorForms kLaterOperators[] = {
      "14 T:int+float+bf16 > T"},
     {"", "Reshape",
      "1 T:float > T | consumed_inputs:I shape:I\n"
-     "5 T:all i64 > T |\n"
-     "13 T:all+bf16 i64 > T\n"
-     "14 T:all+bf16 i64 > T | allowzero:i\n"
-     "19 T:all+f8+bf16 i64 > T\n"
-     "21 T:all+f8+b4+bf16 i64 > T\n"
-     "23 T:all+f8+b4+bf16+f4 i64 > T\n"
-     "24 T:all+f8+b4+bf16+e8+f4 i64 > T\n"
-     "25 T:all+f8+b4+b2+bf16+e8+f4 i64 > T"},
+     "5 T:all i64/1 > T |\n"
+     "13 T:all+bf16 i64/1 > T\n"
+     "14 T:all+bf16 i64/1 > T | allowzero:i?\n"
+     "19 T:all+f8+bf16 i64/1 > T\n"
+     "21 T:all+f8+b4+bf16 i64/1 > T\n"
+     "23 T:all+f8+b4+bf16+f4 i64/1 > T\n"
+     "24 T:all+f8+b4+bf16+e8+f4 i64/1 > T\n"
+     "25 T:all+f8+b4+b2+bf16+e8+f4 i64/1 > T"},
     {"", "Resize",
      "10 T:all f32 > T | mode:s\n"
      "11 T1:all float f32 i64? > T1 | "
      "coordinate_transformation_mode:s=half_pixel,pytorch_half_pixel,align_corners,asymmetric,tf_crop_and_resize,tf_"
      "half_pixel_for_nn "
-     "cubic_coeff_a:f exclude_outside:i extrapolation_value:f mode:s nearest_mode:s\n"
+     "cubic_coeff_a:f exclude_outside:i? extrapolation_value:f mode:s nearest_mode:s\n"
      "13 T1:all+bf16 float? f32? i64? > T1 | "
      "coordinate_transformation_mode:s=half_pixel,pytorch_half_pixel,align_corners,asymmetric,tf_crop_and_resize "
-     "cubic_coeff_a:f exclude_outside:i extrapolation_value:f mode:s nearest_mode:s\n"
-     "18 T1:all+bf16 float? f32? i64? > T1 | antialias:i axes:I "
+     "cubic_coeff_a:f exclude_outside:i? extrapolation_value:f mode:s nearest_mode:s\n"
+     "18 T1:all+bf16 float? f32? i64? > T1 | antialias:i? axes:I "
      "coordinate_transformation_mode:s=half_pixel,pytorch_half_pixel,align_corners,asymmetric,tf_crop_and_resize "
-     "cubic_coeff_a:f exclude_outside:i extrapolation_value:f keep_aspect_ratio_policy:s mode:s nearest_mode:s\n"
-     "19 T1:all+bf16 float? f32? i64? > T1 | antialias:i axes:I "
+     "cubic_coeff_a:f exclude_outside:i? extrapolation_value:f keep_aspect_ratio_policy:s mode:s nearest_mode:s\n"
+     "19 T1:all+bf16 float? f32? i64? > T1 | antialias:i? axes:I "
      "coordinate_transformation_mode:s=half_pixel,pytorch_half_pixel,align_corners,asymmetric,tf_crop_and_resize,half_"
      "pixel_symmetric "
-     "cubic_coeff_a:f exclude_outside:i extrapolation_value:f keep_aspect_ratio_policy:s mode:s nearest_mode:s"},
+     "cubic_coeff_a:f exclude_outside:i? extrapolation_value:f keep_aspect_ratio_policy:s mode:s nearest_mode:s"},
     {"", "ReverseSequence", "10 T:all i64 > T | batch_axis:i time_axis:i"},
     {"", "RMSNormalization", "23 float+bf16 V:float+bf16 > V | axis:i epsilon:f stash_type:i"},
     {"", "RNN",
@@ -239,14 +239,14 @@ constexpr OperatorForms kLaterOperators[] = {
      "7 T:float T T T? i32? T? > T? T? | activation_alpha:F activation_beta:F activations:S clip:f "
      "direction:s hidden_size:i\n"
      "14 T:float T T T? i32? T? > T? T? | activation_alpha:F activation_beta:F activations:S clip:f "
-     "direction:s hidden_size:i layout:i\n"
+     "direction:s hidden_size:i layout:i?\n"
      "22 T:float+bf16 T T T? i32? T? > T? T?"},
     {"", "RoiAlign",
      "10 T1:float T1 i64 > T1 | mode:s output_height:i output_width:i sampling_ratio:i spatial_scale:f\n"
      "16 T1:float T1 i64 > T1 | coordinate_transformation_mode:s mode:s output_height:i output_width:i "
      "sampling_ratio:i spatial_scale:f\n"
      "22 T1:float+bf16 T1 i64 > T1"},
-    {"", "RotaryEmbedding", "23 T:bf16+f16+f32 T T i64? > T | interleaved:i num_heads:i rotary_embedding_dim:i"},
+    {"", "RotaryEmbedding", "23 T:bf16+f16+f32 T T i64? > T | interleaved:i? num_heads:i rotary_embedding_dim:i"},
     {"", "Round",
      "11 T:float > T\n"
      "22 T:float+bf16 > T"},
@@ -319,9 +319,9 @@ constexpr OperatorForms kLaterOperators[] = {
      "25 all+f8+b4+b2+bf16+e8+f4 > i64"},
     {"", "Slice",
      "1 T:all > T | axes:I+x ends:I! starts:I!\n"
-     "10 T:all Tind:i32+i64 Tind Tind+? Tind? > T |\n"
-     "11 T:all Tind:i32+i64 Tind Tind? Tind? > T\n"
-     "13 T:all+bf16 Tind:i32+i64 Tind Tind? Tind? > T"},
+     "10 T:all Tind:i32+i64/1 Tind/1 Tind/1+? Tind/1? > T |\n"
+     "11 T:all Tind:i32+i64/1 Tind/1 Tind/1? Tind/1? > T\n"
+     "13 T:all+bf16 Tind:i32+i64/1 Tind/1 Tind/1? Tind/1? > T"},
     {"", "Softmax",
      "1 T:float > T | axis:i+x\n"
      "11 T:float > T | axis:i\n"
@@ -345,7 +345,7 @@ constexpr OperatorForms kLaterOperators[] = {
      "13 T:all+bf16 i64? > T* | axis:i\n"
      "18 T:all+bf16 i64? > T* | axis:i num_outputs:i"},
     {"", "SplitToSequence",
-     "11 all i32+i64? > seq(all) | axis:i keepdims:i\n"
+     "11 all i32+i64? > seq(all) | axis:i keepdims:i?\n"
      "24 all+bf16 i32+i64? > seq(all+bf16)"},
     {"", "Sqrt",
      "1 T:float > T | consumed_inputs:I\n"
@@ -359,13 +359,13 @@ constexpr OperatorForms kLaterOperators[] = {
      "23 T:all+f8+b4+bf16+f4 i64? > T\n"
      "24 T:all+f8+b4+bf16+e8+f4 i64? > T\n"
      "25 T:all+f8+b4+b2+bf16+e8+f4 i64? > T"},
-    {"", "STFT", "17 T1:float+bf16 T2:i32+i64 T1? T2? > T1 | onesided:i"},
+    {"", "STFT", "17 T1:float+bf16 T2:i32+i64 T1? T2? > T1 | onesided:i?"},
     {"", "StringConcat", "20 T:str T > T"},
-    {"", "StringNormalizer", "10 str > str | case_change_action:s is_case_sensitive:i locale:s stopwords:S"},
+    {"", "StringNormalizer", "10 str > str | case_change_action:s is_case_sensitive:i? locale:s stopwords:S"},
     {"", "StringSplit", "20 str > str i64 | delimiter:s maxsplit:i"},
     {"", "Sub",
-     "1 T:float= T= > T | axis:i broadcast:i consumed_inputs:I\n"
-     "6 T:float+i32+i64+u32+u64= T= > T | axis:i broadcast:i\n"
+     "1 T:float= T= > T | axis:i broadcast:i? consumed_inputs:I\n"
+     "6 T:float+i32+i64+u32+u64= T= > T | axis:i broadcast:i?\n"
      "7 T:float+i32+i64+u32+u64 T > T |\n"
      "13 T:float+bf16+i32+i64+u32+u64 T > T\n"
      "14 T:num+bf16 T > T"},
@@ -397,17 +397,17 @@ constexpr OperatorForms kLaterOperators[] = {
     {"", "TopK",
      "1 T:float > T i64 | axis:i-x k:i!\n"
      "10 T:float i64 > T i64 | axis:i-x\n"
-     "11 T:num i64 > T i64 | axis:i largest:i sorted:i\n"
+     "11 T:num i64 > T i64 | axis:i largest:i? sorted:i?\n"
      "24 T:num+bf16 i64 > T i64"},
     {"", "Transpose",
-     "1 T:all > T | perm:I\n"
+     "1 T:all > T | perm:I+\n"
      "13 T:all+bf16 > T\n"
      "21 T:all+f8+b4+bf16 > T\n"
      "23 T:all+f8+b4+bf16+f4 > T\n"
      "24 T:all+f8+b4+bf16+e8+f4 > T\n"
      "25 T:all+f8+b4+b2+bf16+e8+f4 > T"},
-    {"", "Trilu", "14 T:all+bf16 i64? > T | upper:i"},
-    {"", "Unique", "11 T:all > T i64? i64? i64? | axis:i sorted:i"},
+    {"", "Trilu", "14 T:all+bf16 i64? > T | upper:i?"},
+    {"", "Unique", "11 T:all > T i64? i64? i64? | axis:i sorted:i?"},
     {"", "Unsqueeze",
      "1 T:all > T | axes:I!+y\n"
      "11 T:all > T | axes:I!\n"
@@ -424,7 +424,7 @@ constexpr OperatorForms kLaterOperators[] = {
      "9 bool T:all T > T\n"
      "16 bool T:all+bf16 T > T"},
     {"", "Xor",
-     "1 T:bool= T= > bool | axis:i broadcast:i\n"
+     "1 T:bool= T= > bool | axis:i broadcast:i?\n"
      "7 T:bool T > bool |"},
 };
 
