@@ -97,6 +97,45 @@ TEST(NnefLanguage, AFaultIsReportedOnce) {
             (List{"4:60 A8"}));
 }
 
+/// Of a document that breaks one rule once: the place, what was found and what is needed, and nothing that follows.
+TEST(NnefLanguage, AFaultTellsNoOtherThatFollows) {
+  const auto in_graph = [](const std::string& statements) {
+    return "version 1.0;\n" + kGraph + "\n" + statements + "\n}";
+  };
+  const std::string graph = kGraph + "y = relu(x); }";
+  std::string wide = "\xff\xfe";
+  for (const char c : "version 1.0;\n" + graph) wide += {c, '\0'};
+  const struct {
+    std::string text, fault;
+  } rows[] = {
+      {"version 1.0.5;\n" + graph, "g:1:9: L2: '1.0.5' is no number; needed one as 1, 1.0 or 1.0e-3"},
+      {"version -1.0;\n" + graph, "g:1:9: S2: found '-'; needed a version as 1.0"},
+      {"", "g:1:1: S1: found the end; needed the version of the document; put 'version 1.0;' first"},
+      {wide, "g:1:1: L1: the text is of characters of 2 or 4 bytes (UTF-16, UTF-32); needed ASCII"},
+      {in_graph("y = copy<foo>(x);"), "g:3:10: T11: found 'foo'; needed a type: integer, scalar, logical, string or ?"},
+      {in_graph("y = copy< 1 > (x);"), "g:3:11: T11: found '1'; needed a type: integer, scalar, logical, string or ?"},
+      {in_graph("y = copy<>(x);"), "g:3:10: T11: found '>'; needed a type: integer, scalar, logical, string or ?"},
+      {in_graph("y = reshape(x, shape = [99999999999999999999]);"),
+       "g:3:25: L2: 99999999999999999999 does not fit in 64 bits"},
+      {in_graph("y = add(x, 1.0e999);"), "g:3:12: L2: 1.0e999 does not fit in a real of 64 bits"},
+      {"version 1.0;\ngraph g(x) -> (y) { y = relu(x); }",
+       "g:2:30: A3: graph parameter 'x' is used before its external"},
+      {in_graph("y = relu(x); x = relu(y);"),
+       "g:3:14: A3: graph parameter 'x' is assigned by something else than external"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.fault);
+    ShapeChecker sink;
+    Tensors tensors;
+    Faults faults;
+    evaluate(row.text, "g", sink, tensors, faults);
+    List found;
+    for (const Error& e : faults.list()) found.push_back(e.text());
+    EXPECT_EQ(found, List{row.fault});
+  }
+  EXPECT_EQ(faults_of(in_graph("y = x < x;")), (List{"3:7 S8"}));
+}
+
 TEST(NnefLanguage, ChainOfCallsIsTold) {
   ShapeChecker sink;
   Tensors tensors;

@@ -14,6 +14,7 @@ bool Parser::head(Document& d) {
     version(d);
   } else if (!dump()) {
     fault(now_->at, "S1", fmt::format("{}; put 'version 1.0;' first", needed("the version of the document").message()));
+    if (at(Tok::end)) return false;
   }
   while (at(Word::extension) || at(Word::version)) {
     if (at(Word::version)) {
@@ -61,6 +62,8 @@ bool Parser::version(Document& d) {
     d.version = t.text;
   } else {
     wanted("S2", "a version as 1.0");
+    while (!at(Tok::semicolon) && !at(Tok::end) && !now_->starts_line) step();
+    if (!at(Tok::semicolon)) return false;
   }
   return want(Tok::semicolon, "S2", "';' behind the version");
 }

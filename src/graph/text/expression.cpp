@@ -268,7 +268,8 @@ bool Parser::number(bool negative, Expr& out) {
     out.kind = Expr::Kind::real;
     double x = 0;
     fast_float::from_chars(t.text.data(), t.text.data() + t.text.size(), x);
-    if (std::isinf(x) && !dump()) fault(t.at, "L2", fmt::format("{} does not fit in a real of 64 bits", t.text));
+    if (std::isinf(x) && !dump())
+      return fault(t.at, "L2", fmt::format("{} does not fit in a real of 64 bits", t.text.substr(0, 40)));
     out.real = negative ? -x : x, out.text = t.text;
     return made(out, stack_.size());
   }
@@ -284,11 +285,26 @@ bool Parser::number(bool negative, Expr& out) {
   }
   if (!fits) {
     fault(t.at, "L2", fmt::format("{}{} does not fit in 64 bits", negative ? "-" : "", t.text.substr(0, 40)));
-    if (dump()) return false;
-    magnitude = 1;
+    return false;
   }
   out.integer = static_cast<int64_t>(negative ? 0 - magnitude : magnitude);
   return made(out, stack_.size());
+}
+
+/// Whether a word or nothing stands between '<' and ">(": a call that says a type, if one that there is not.
+bool Parser::is_in_angles() const {
+  std::string_view rest = source_.substr(static_cast<size_t>(now_->text.data() - source_.data()) + 1);
+  const auto skip = [&](const auto& of) {
+    while (!rest.empty() && of(rest.front())) rest.remove_prefix(1);
+  };
+  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+  skip(blank);
+  skip([](char c) { return is_word(std::string_view(&c, 1)) || (c >= '0' && c <= '9'); });
+  skip(blank);
+  if (rest.empty() || rest.front() != '>') return false;
+  rest.remove_prefix(1);
+  skip(blank);
+  return !rest.empty() && rest.front() == '(';
 }
 
 /// A word: true, false, none, nan, inf, a name, a call, a tensor or a block.
@@ -324,8 +340,8 @@ Parser::Step Parser::named(Expr& out) {
       return read(fault(name.at, "S14", "a comprehension is written [for i in a yield ...]"));
     return read(fault(name.at, "L4", fmt::format("'{}' is a keyword; needed a value", name.text)));
   }
-  const bool generic =
-      at(Tok::less) && (next_->kind == Tok::question || (next_->kind == Tok::word && is_type(next_->word)));
+  const bool generic = at(Tok::less) && (next_->kind == Tok::question ||
+                                         (next_->kind == Tok::word && is_type(next_->word)) || is_in_angles());
   if (at(Tok::open_round) || (dump() && at(Tok::string)) || generic) return call(name, out);
   if (function) return read(wanted("L4", fmt::format("'(': '{}' is a keyword", name.text)));
   out.kind = Expr::Kind::name, out.text = name.text;

@@ -270,7 +270,9 @@ void Lexer::long_number(Token& out) {
   if (name && kind_ != TextKind::dump)
     fault(here(), "L1", fmt::format("'{}' begins with a digit; a name begins with a letter or '_'", all));
   else
-    fault(here(), "L2", fmt::format("'{}' is no number", kind_ == TextKind::dump ? std::string_view(at_, n + 1) : all));
+    fault(here(), "L2",
+          fmt::format("'{}' is no number; needed one as 1, 1.0 or 1.0e-3",
+                      kind_ == TextKind::dump ? std::string_view(at_, n + 1) : all));
   const char* const end = at_ + m;
   take(out, name ? Tok::word : kind, name ? end : at_ + n);
   at_ = end;

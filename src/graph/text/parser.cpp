@@ -8,6 +8,15 @@
 #include "graph/text/rules.h"
 
 namespace nnex::graph_text {
+namespace {
+
+/// Whether a text begins as those of UTF-16 and UTF-32 do.
+bool is_wide(std::string_view text) {
+  const std::string_view begin = text.substr(0, 4);
+  return begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff") || begin.find('\0') != begin.npos;
+}
+
+}  // namespace
 
 Parser::Parser(std::string_view source, std::string_view name, const ParseLimits& limits, Faults& faults, Arena& arena,
                TextKind kind)
@@ -25,6 +34,11 @@ Parser::Parser(std::string_view source, std::string_view name, const ParseLimits
 bool Parser::start() {
   if (source_.size() > limits_.bytes)
     return add(failure(Code::limit, "text of {} bytes; at most {} are read", source_.size(), limits_.bytes));
+  if (kind_ == TextKind::document && is_wide(source_)) {
+    lexer_.fault({1, 1}, "L1", "the text is of characters of 2 or 4 bytes (UTF-16, UTF-32); needed ASCII");
+    skipped_ = true;
+    return false;
+  }
   constexpr std::string_view kMark = "\xef\xbb\xbf";
   if (kind_ == TextKind::document && source_.starts_with(kMark)) {
     lexer_.fault({1, 1}, "L1", "the text begins with a byte order mark (EF BB BF); save it without one");

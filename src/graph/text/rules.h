@@ -151,6 +151,7 @@ class Parser {
   Step sign(Expr& out);
   Step primary(Expr& out);
   Step named(Expr& out);
+  bool is_in_angles() const;
   Step call(Token name, Expr& out);
   bool call_type(Expr& e);
   Step argument(bool another);

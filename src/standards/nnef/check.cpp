@@ -113,7 +113,10 @@ const DeclaredType* Checker::assignment(const Assignment& a, graph_text::Arena& 
     poison(a.left);
     return nullptr;
   }
-  externals(a.left, a.right);
+  if (!externals(a.left, a.right)) {
+    poison(a.left);
+    return nullptr;
+  }
   assign(a.left, *type, a.right);
   return faults_.count() == before ? type : nullptr;
 }

@@ -184,13 +184,15 @@ const DeclaredType* Checker::common(const DeclaredType* a, const DeclaredType* b
 const DeclaredType* Checker::name(const Expr& e) {
   for (size_t i = loops_.size(); i-- > 0;)
     if (loops_[i].name == e.text) return loops_[i].type;
-  const Name* known = names_->find(e.text);
+  Name* const known = names_->find(e.text);
   if (known && known->type) return known->type;
-  if (known)
+  if (known) {
     fault(e.at, "A3", fmt::format("graph parameter '{}' is used before its external", e.text));
-  else if (!incomplete_ && !parser_.skipped())
+    known->made = true;
+  } else if (!incomplete_ && !parser_.skipped()) {
     fault(e.at, "A8",
           fmt::format("'{}' is not assigned before it is used{}", e.text, hints() ? name_like(e.text, *names_) : ""));
+  }
   return unknown();
 }
 
