@@ -135,6 +135,22 @@ TEST(CvmLoad, RowsOfNodesAreDerived) {
 }
 
 /// Upstream runs these, and answers differently from one call to the next.
+TEST(CvmLoad, FaultsSayWhatIsNeeded) {
+  const auto said = [](const std::function<void(Symbol&)>& change) {
+    Symbol s = base_symbol();
+    change(s);
+    return load(s).error;
+  };
+  const auto has = [](const std::string& text, std::string_view part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  has(said([](Symbol& s) { s.dltypes = Texts(7, "int32"), (*s.dltypes)[2] = "int8"; }),
+      "dltype of entry 2 is 'int8'; needed int32");
+  has(said([](Symbol& s) { s.dltypes = Texts(6, "int32"); }),
+      "dltype has 6 texts for 7 entries; needed int32 for each");
+  has(said([](Symbol& s) { s.nodes.back().op += "s"; }), " (did you mean '");
+}
+
 TEST(CvmLoad, UnsafeStorageIsRefused) {
   const auto with_storage = [](size_t entry, int64_t id) {
     Symbol s = base_symbol();

@@ -58,7 +58,7 @@ Result<std::vector<Importer::Step>> Importer::steps(const Symbol& symbol) const 
     if (!n.variable()) {
       step.rule = find_signature(n.op);
       const auto read = [&]() -> Status {
-        if (!step.rule) return runtime_error("no operator '{}'", n.op);
+        if (!step.rule) return runtime_error("no operator '{}'{}", n.op, near_operator(n.op));
         NNEX_ASSIGN(const TextMap texts, read_text_map(symbol.op_attrs[i]));
         NNEX_ASSIGN(step.attrs, read_attributes(*step.rule, texts));
         return check_arity(step.arity(), n.inputs.size(), n.op);
@@ -161,9 +161,12 @@ Status Importer::check_listed(const Symbol& symbol, const std::vector<Step>& ste
   if (symbol.node_row_ptr.value_or(row_ptr) != row_ptr)
     NNEX_TRY(told(logic_error("node_row_ptr is {}; needed {}, the first output of each node",
                               listed(*symbol.node_row_ptr), listed(row_ptr))));
-  if (!symbol.dltypes || static_cast<int64_t>(symbol.dltypes->size()) != entries ||
-      std::any_of(symbol.dltypes->begin(), symbol.dltypes->end(), [](const auto& t) { return t != "int32"; }))
-    NNEX_TRY(told(logic_error("dltype must say int32 for each of {} entries", entries)));
+  const Texts types = symbol.dltypes.value_or(Texts{});
+  const auto other = std::find_if(types.begin(), types.end(), [](const auto& t) { return t != "int32"; });
+  if (!symbol.dltypes || static_cast<int64_t>(types.size()) != entries)
+    NNEX_TRY(told(logic_error("dltype has {} texts for {} entries; needed int32 for each", types.size(), entries)));
+  else if (other != types.end())
+    NNEX_TRY(told(logic_error("dltype of entry {} is '{}'; needed int32", other - types.begin(), *other)));
   return {};
 }
 
@@ -191,7 +194,7 @@ Status Importer::infer_new() {
 Result<std::vector<ValueId>> Importer::add(std::string_view op, const TextMap& texts, std::vector<ValueId> in,
                                            const std::string& name, Where where) {
   const Signature* rule = find_signature(op);
-  if (!rule) return runtime_error("no operator '{}'", op);
+  if (!rule) return runtime_error("no operator '{}'{}", op, near_operator(op));
   Step step;
   step.rule = rule;
   NNEX_ASSIGN(step.attrs, read_attributes(*rule, texts));

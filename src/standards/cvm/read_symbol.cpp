@@ -133,7 +133,8 @@ Result<SymbolNode> read_node(const Json& j) {
       return runtime_error("unknown key '{}'", key);
     }
   }
-  if (!named || !fed || kind.empty()) return logic_error("op, name or inputs is missing");
+  if (!named || !fed || kind.empty())
+    return logic_error("{} is missing", kind.empty() ? "op" : named ? "inputs" : "name");
   if (kind != "null" && kind != "cvm_op") return logic_error("op is '{}'; needed 'null' or 'cvm_op'", kind);
   if (kind == "null") node.op.clear();
   if (kind == "cvm_op" && !attributed) return logic_error("attrs is missing");

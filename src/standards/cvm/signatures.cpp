@@ -6,6 +6,7 @@
 
 #include "base/joined.h"
 #include "base/letter_case.h"
+#include "base/nearest.h"
 #include "base/try.h"
 #include "standards/cvm/import_quirks.h"
 
@@ -215,6 +216,12 @@ const Signature* find_signature(std::string_view name) {
   for (const Signature& r : kSignatures)
     if (r.name == name) return &r;
   return nullptr;
+}
+
+std::string near_operator(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Signature& r : kSignatures) names.push_back(r.name);
+  return did_you_mean(name, names);
 }
 
 Result<AttrMap> read_attributes(const Signature& rule, const TextMap& texts) {

@@ -30,6 +30,8 @@ struct Signature {
 
 /// The rule of an operator; null when CVM has no such operator.
 const Signature* find_signature(std::string_view name);
+/// " (did you mean 'relu'?)", or nothing.
+std::string near_operator(std::string_view name);
 
 /// Attribute texts as values: int64_t, bool, Ints or std::string by the rule's kind; an optional integer's `None` is
 /// left out, as are keys __x__. Errors: runtime for an unknown key, a missing one, or text that is not of its kind;
