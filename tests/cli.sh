@@ -223,6 +223,7 @@ expect 0 "batchNormalization" "$nnex" ops --webnn
 expect 0 "stride: strides" "$nnex" ops Conv
 expect 0 '"default": "1"' "$nnex" ops conv --json
 expect 2 "no operator is called 'convolve'" "$nnex" ops convolve
+expect 2 "no operator is called 'Relo' (did you mean 'Relu'?); \`nnex ops\` lists them" "$nnex" ops Relo
 expect 0 '"maxTensorByteLength": 2147483647' "$nnex" ops --webnn --json
 # NNEF documents: with their fragments or without, states, and what the standard has no words for.
 mkdir -p "$scratch/kept"

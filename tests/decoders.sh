@@ -107,5 +107,5 @@ lacks "of no node" "$nnex" view "$scratch/halves.onnxtxt" --profile "$scratch/ti
 expect 0 "GroupQueryAttention: an operator of com.microsoft, read as operators of the table" "$nnex" ops GroupQueryAttention
 expect 0 '"domain": "com.microsoft"' "$nnex" ops MatMulNBits --json
 expect 0 "attention: " "$nnex" ops Attention
-expect 2 "no operator is called 'MatMulNBitz'" "$nnex" ops MatMulNBitz
+expect 2 "no operator is called 'MatMulNBitz' (did you mean 'MatMulNBits'?)" "$nnex" ops MatMulNBitz
 exit $bad

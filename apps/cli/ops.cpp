@@ -8,6 +8,7 @@
 #include "nnex/load.h"
 #include "nnex/model.h"
 #include "nnex/operators.h"
+#include "nnex/suggest.h"
 #include "webnn_ops.h"
 
 namespace nnex::cli {
@@ -287,8 +288,8 @@ int ops(const OpsArguments& asked) {
     const std::vector<ImportedOperator> others = imported_operators(name, found);
     imported.insert(imported.end(), others.begin(), others.end());
     if (found.empty() && others.empty())
-      return report(
-          Error(Code::invalid_argument, fmt::format("no operator is called '{}'; `nnex ops` lists them", name)));
+      return report(Error(Code::invalid_argument, fmt::format("no operator is called '{}'{}; `nnex ops` lists them",
+                                                              name, did_you_mean(name, called_names()))));
     for (OperatorDef& op : found)
       if (std::none_of(chosen.begin(), chosen.end(), [&](const OperatorDef& c) { return c.name == op.name; }))
         chosen.push_back(std::move(op));

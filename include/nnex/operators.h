@@ -68,6 +68,8 @@ std::vector<OperatorDef> operators_called(std::string_view name);
 /// The domains of ONNX ("com.microsoft"; empty: the standard's) whose operator of that name is read as others of the
 /// table. Empty: there is none.
 std::vector<std::string_view> import_domains(std::string_view name);
+/// Every name that operators_called() or import_domains() knows, once: what was probably meant by one that they do not.
+std::vector<std::string_view> called_names();
 
 }  // namespace nnex
 #pragma GCC visibility pop

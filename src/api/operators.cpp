@@ -70,6 +70,17 @@ std::vector<std::string_view> import_domains(std::string_view name) {
   return built(Format::onnx) ? onnx_format::quirk_domains(name) : std::vector<std::string_view>();
 }
 
+std::vector<std::string_view> called_names() {
+  std::vector<std::string_view> out = operator_names();
+  for (const OpDef* op : all_ops())
+    for (const Spelling& s : op->spelled) out.push_back(s.name);
+  if (built(Format::onnx))
+    for (const std::string_view name : onnx_format::quirk_operators()) out.push_back(name);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
 std::vector<OperatorDef> operators_called(std::string_view name) {
   std::vector<OperatorDef> out;
   for (const OpDef* op : all_ops()) {

@@ -8,17 +8,20 @@ namespace nnex::onnx_format {
 
 namespace {
 
+/// The lists of all themes.
+std::vector<std::span<const QuirkRow>> themes() {
+  std::vector<std::span<const QuirkRow>> out = {
+      constant_quirks(),  math_quirks(), numeric_quirks(), shape_quirks(),     window_quirks(),  region_quirks(),
+      recurrent_quirks(), scan_quirks(), ml_quirks(),      attention_quirks(), feature_quirks(), experiment_quirks()};
+  for (auto theme : all_microsoft_quirks()) out.push_back(theme);
+  return out;
+}
+
 const NameIndex<const QuirkRow*>& all_quirks() {
   static const auto table = [] {
     NameIndex<const QuirkRow*> t;
-    const auto add = [&](std::span<const QuirkRow> theme) {
+    for (auto theme : themes())
       for (const QuirkRow& row : theme) t.add(row.op, &row);
-    };
-    for (auto theme :
-         {constant_quirks(), math_quirks(), numeric_quirks(), shape_quirks(), window_quirks(), region_quirks(),
-          recurrent_quirks(), scan_quirks(), ml_quirks(), attention_quirks(), feature_quirks(), experiment_quirks()})
-      add(theme);
-    for (auto theme : all_microsoft_quirks()) add(theme);
     return t;
   }();
   return table;
@@ -52,6 +55,13 @@ std::vector<std::string_view> quirk_domains(std::string_view op) {
   std::vector<std::string_view> found;
   all_quirks().each(op, [&](const QuirkRow* row) { found.push_back(row->domain); });
   return found;
+}
+
+std::vector<std::string_view> quirk_operators() {
+  std::vector<std::string_view> out;
+  for (auto theme : themes())
+    for (const QuirkRow& row : theme) out.push_back(row.op);
+  return out;
 }
 
 std::string_view goes_on_as(std::string_view op) {

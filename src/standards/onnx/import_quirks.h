@@ -30,6 +30,8 @@ std::string_view goes_on_as(std::string_view op);
 
 /// The domains whose operator of that name has a row.
 std::vector<std::string_view> quirk_domains(std::string_view op);
+/// The operators that have a row, once a domain.
+std::vector<std::string_view> quirk_operators();
 
 /// Of a theme's list, what this build reads: the others are not linked.
 template <const auto& kAll>
