@@ -195,6 +195,28 @@ TEST(OnnxMicrosoft, CachesOfUnequalLength) {
     EXPECT_EQ(real_at(out[1], i), key);
 }
 
+/// Counts that do not fit are told in the operator's words, before any run; one of each row may be a column, too.
+TEST(OnnxMicrosoft, CountsOfGroupQueryAttention) {
+  const auto fault = [](const char* counts, const char* more) {
+    const std::string model =
+        text(std::string("float[2,1,1] q, float[2,1,1] k, float[2,1,1] v, ") + counts, "float[2,1,1] y", "",
+             std::string(more) +
+                 "y = com.microsoft.GroupQueryAttention<num_heads: int = 1, kv_num_heads: int = 1>"
+                 "(q, k, v, , , n, total)");
+    const auto loaded = load_graph(ModelSource::memory(model));
+    return loaded.ok() ? std::string() : loaded.error().message();
+  };
+  EXPECT_EQ(fault("int32[2] n, int32 total", ""), "");
+  EXPECT_EQ(fault("int32[2,1] n, int32[1] total", ""), "");
+  EXPECT_EQ(fault("int32[3] n, int32 total", ""),
+            "GroupQueryAttention: seqlens_k has 3 numbers; needed 2, one for each batch row");
+  EXPECT_EQ(fault("float[2] n, int32 total", ""), "GroupQueryAttention: seqlens_k is f32; needed i32");
+  EXPECT_EQ(fault("int32[2] n, int32[2] total", ""),
+            "GroupQueryAttention: total_sequence_length has 2 numbers; needed 1");
+  EXPECT_EQ(fault("int32 total", "n = Constant<value = int32[2] {0, -1}>()"),
+            "GroupQueryAttention: seqlens_k is -1 in batch row 1; needed 0 or more, the keys that count less 1");
+}
+
 /// Lengths that cannot be are refused: less than no keys, more than there are, more in all than the past and the new.
 TEST(OnnxMicrosoft, CachesOfImpossibleLength) {
   const std::string attention =

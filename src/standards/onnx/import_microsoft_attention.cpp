@@ -265,6 +265,26 @@ ValueId grown(NodeImport& n, ValueId cache, ValueId added, ValueId start, ValueI
   return n.b("slice", {written, n.b.ints({0}), end, n.b.ints({2})});
 }
 
+/// seqlens_k has one whole number for each row of the query, as [B] or as [B, 1]; total_sequence_length is one.
+Status check_counts(NodeImport& n, size_t query, size_t lengths, size_t total) {
+  const auto count = [&](size_t i) { return n.type(i).dims ? product(*n.type(i).dims).number() : std::nullopt; };
+  for (const auto& [i, name] : {std::pair(lengths, "seqlens_k"), std::pair(total, "total_sequence_length")})
+    if (const DType type = n.type(i).dtype; type != DType::none && !is_int(type))
+      return n.error(fmt::format("{} is {}; needed i32", name, nnex::name(type)));
+  const auto found = count(lengths);
+  const auto rows = n.rank(query).value_or(0) > 0 ? (*n.type(query).dims)[0].number() : std::nullopt;
+  if (found && rows && *found != *rows)
+    return n.error(fmt::format("seqlens_k has {} numbers; needed {}, one for each batch row", *found, *rows));
+  if (const auto one = count(total); one.value_or(1) != 1)
+    return n.error(fmt::format("total_sequence_length has {} numbers; needed 1", *one));
+  const Tensor* known = n.constant(lengths);
+  for (int64_t row = 0; known && row < known->count(); ++row)
+    if (const int64_t last = int_at(*known, row); last < 0)
+      return n.error(
+          fmt::format("seqlens_k is {} in batch row {}; needed 0 or more, the keys that count less 1", last, row));
+  return {};
+}
+
 /// Causal attention of groups of query heads at one key head. seqlens_k holds one less than the keys that count in each
 /// batch row, the new ones among them; in a first prompt rows may end in padding.
 Result<Quirked> group_query_attention(NodeImport& n) {
@@ -276,6 +296,7 @@ Result<Quirked> group_query_attention(NodeImport& n) {
   if (smooth && n.has(kSink)) return n.error("head_sink and smooth_softmax exclude each other");
   if (n.integer("sliding_window_cache", 0)) return lacks(n, "sliding_window_cache");
   if (n.has(kPastKey) != n.has(kPastValue)) return n.error("past_key and past_value come together");
+  NNEX_TRY(check_counts(n, kQ, kLengths, kTotal));
   NNEX_ASSIGN(const int64_t heads, head_count(n, "num_heads"));
   NNEX_ASSIGN(const int64_t kv_heads, head_count(n, "kv_num_heads"));
   NNEX_ASSIGN(const int64_t all, width(n, kQ));
@@ -290,9 +311,9 @@ Result<Quirked> group_query_attention(NodeImport& n) {
     q = columns(n, q, 0, heads * depth);
   }
   const ValueId queries = extent(n, q, 1);
-  const ValueId last = cast_to(n, n.in[kLengths], DType::i64);
+  const ValueId last = reshaped(n, cast_to(n, n.in[kLengths], DType::i64), {-1});
   const ValueId counted = n.b("max", {n.b("add", {last, n.b.integer(1)}), queries});
-  const ValueId start = n.b("sub", {reshaped(n, counted, {-1}), queries});
+  const ValueId start = n.b("sub", {counted, queries});
   if (n.integer("do_rotary", 0)) {
     NNEX_TRY(needs(n, {kCos, kSin}));
     RotaryAttrs a;
