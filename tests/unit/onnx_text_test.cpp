@@ -174,6 +174,21 @@ TEST(OnnxText, WhatItCannotSay) {
   }
 }
 
+/// Words say the sign of a NaN; the rest of its bits is told where it is not that of "nan".
+TEST(OnnxText, PayloadsOfNanAreTold) {
+  const auto printed = [](std::string_view raw) {
+    const std::string t = msg(8, "w") + num(2, kFloat) + num(1, static_cast<int64_t>(raw.size() / 4)) + msg(9, raw);
+    return print_model_text(model({{node("Neg", {"w"}, {"y"})}, {}, {value("y", {1})}, {t}}));
+  };
+  const auto plain = printed(std::string_view("\0\0\xc0\x7f\0\0\xc0\xff\0\0\x80\xff", 12));
+  ASSERT_TRUE(plain.ok());
+  EXPECT_NE(plain->text.find("{nan, -nan, -inf}"), std::string::npos) << plain->text;
+  EXPECT_EQ(plain->left_out, std::vector<std::string>());
+  const auto other = printed(std::string_view("\1\0\xc0\x7f\0\0\xc0\xff\1\0\x80\xff", 12));
+  ASSERT_TRUE(other.ok());
+  EXPECT_EQ(other->left_out, std::vector<std::string>{"2 times the payload of a NaN"});
+}
+
 TEST(OnnxText, OneRealNumberMakesAListReal) {
   const std::string text =
       printed(parsed("g () => () { y = Op <a = [1, 2.5, -3], b = [1, -2], c = [1.5, 2], d: floats = [1]> () }"));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/failure.h"
 #include "base/try.h"
@@ -24,25 +25,38 @@ std::string shortest(T x) {
   return fmt::format("{}", x);
 }
 
-/// A number of a typed field.
-std::string typed(uint64_t bits, wire::FieldNumber field) {
-  if (field == TensorProto::float_data) return shortest(__builtin_bit_cast(float, static_cast<uint32_t>(bits)));
-  if (field == TensorProto::double_data) return shortest(__builtin_bit_cast(double, bits));
+/// Whether a NaN is another than the one that its sign and "nan" are read as.
+template <class Bits, class T>
+bool differs_from_nan(T x) {
+  const T read = std::copysign(std::numeric_limits<T>::quiet_NaN(), x);
+  return x != x && __builtin_bit_cast(Bits, x) != __builtin_bit_cast(Bits, read);
+}
+
+/// A number of a typed field; `payloads` counts those that has_payload() tells.
+std::string typed(uint64_t bits, wire::FieldNumber field, int64_t& payloads) {
+  const auto real = [&](auto x) {
+    payloads += has_payload(x);
+    return shortest(x);
+  };
+  if (field == TensorProto::float_data) return real(__builtin_bit_cast(float, static_cast<uint32_t>(bits)));
+  if (field == TensorProto::double_data) return real(__builtin_bit_cast(double, bits));
   return field == TensorProto::uint64_data ? fmt::to_string(bits) : fmt::to_string(static_cast<int64_t>(bits));
 }
 
 /// Elements of raw_data: floats of 16 bits and less as their bits, those of less than 8 bits as the bytes they share.
 template <class F>
-Status raw(std::string_view bytes, DType type, F add) {
+Status raw(std::string_view bytes, DType type, int64_t& payloads, F add) {
   const auto each = [&](auto element) -> Status {
     if (bytes.size() % sizeof element != 0)
       return Error(Code::invalid_model, "the last element of a tensor is cut off");
     for (size_t i = 0; i < bytes.size(); i += sizeof element) {
       std::memcpy(&element, bytes.data() + i, sizeof element);
-      if constexpr (std::is_floating_point_v<decltype(element)>)
+      if constexpr (std::is_floating_point_v<decltype(element)>) {
+        payloads += has_payload(element);
         add(shortest(element));
-      else
+      } else {
         add(fmt::to_string(+element));
+      }
     }
     return {};
   };
@@ -113,13 +127,16 @@ std::string real_text(float x) {
   return digits.find_first_of(".en") == std::string::npos ? digits + ".0" : digits;  // "inf" and "nan" have an n
 }
 
+bool has_payload(double x) { return differs_from_nan<uint64_t>(x); }
+bool has_payload(float x) { return differs_from_nan<uint32_t>(x); }
+
 bool has_elements(wire::FieldNumber field) {
   using T = TensorProto;
   return is_one_of(field, T::float_data, T::int32_data, T::string_data, T::int64_data, T::raw_data, T::double_data,
                    T::uint64_data);
 }
 
-Status print_elements(std::string_view message, int64_t type, std::string& out) {
+Status print_elements(std::string_view message, int64_t type, std::string& out, int64_t& payloads) {
   const Storage where = storage_of(dtype_of_onnx(type));
   bool first = true;
   const auto add = [&](const std::string& text) {
@@ -131,11 +148,12 @@ Status print_elements(std::string_view message, int64_t type, std::string& out) 
   wire::Reader r(message);
   for (Field f; r.next(f);) {
     if (f.number == TensorProto::raw_data && f.kind == wire::Kind::bytes)
-      NNEX_TRY(raw(f.bytes, dtype_of_onnx(type), add));
+      NNEX_TRY(raw(f.bytes, dtype_of_onnx(type), payloads, add));
     if (f.number != where.field) continue;
-    const bool whole = where.field == TensorProto::string_data
-                           ? (add(quoted(f.bytes)), true)
-                           : wire::each_number(f, where.width, [&](uint64_t bits) { add(typed(bits, where.field)); });
+    const bool whole =
+        where.field == TensorProto::string_data
+            ? (add(quoted(f.bytes)), true)
+            : wire::each_number(f, where.width, [&](uint64_t bits) { add(typed(bits, where.field, payloads)); });
     if (!whole) return failure(Code::invalid_model, "tensor '{}': its numbers are cut off", name_of_tensor(message));
   }
   out += '}';

@@ -17,6 +17,8 @@ namespace {
 
 using wire::Field;
 
+constexpr std::string_view kPayload = "the payload of a NaN";
+
 Error unsayable(std::string what) {
   return Error(Code::unsupported, "ONNX's textual syntax has no words for " + std::move(what));
 }
@@ -274,7 +276,10 @@ class TextPrinter {
       out_ += fmt::format(" {}", named(name));
     out_ += initializer ? " = " : " ";
     if (number(message, T::data_location) == kExternalData) return pairs(all(message, T::external_data));
-    return print_elements(message, type, out_);
+    int64_t payloads = 0;
+    NNEX_TRY(print_elements(message, type, out_, payloads));
+    if (payloads > 0) left_out_[std::string(kPayload)] += payloads;
+    return {};
   }
 
   // ---- Graphs
@@ -386,7 +391,7 @@ class TextPrinter {
     using A = AttributeProto;
     switch (type) {
       case AttributeType::real:
-        out_ += real_text(real(message));
+        print_real(real(message), out_);
         return {};
       case AttributeType::integer:
         out_ += fmt::to_string(number(message, A::i));
@@ -418,6 +423,11 @@ class TextPrinter {
     }
   }
 
+  void print_real(float x, std::string& out) {
+    out += real_text(x);
+    if (has_payload(x)) ++left_out_[std::string(kPayload)];
+  }
+
   static float real(std::string_view message) {
     float out = 0;
     wire::Reader r(message);
@@ -433,8 +443,11 @@ class TextPrinter {
     for (Field f; r.next(f);) {
       if (f.number != (reals ? AttributeProto::floats : AttributeProto::ints)) continue;
       whole &= wire::each_number(f, reals ? 4 : 0, [&](uint64_t bits) {
-        texts.push_back(reals ? real_text(__builtin_bit_cast(float, static_cast<uint32_t>(bits)))
-                              : fmt::to_string(static_cast<int64_t>(bits)));
+        std::string& text = texts.emplace_back();
+        if (reals)
+          print_real(__builtin_bit_cast(float, static_cast<uint32_t>(bits)), text);
+        else
+          text = fmt::to_string(static_cast<int64_t>(bits));
       });
     }
     if (!whole)
