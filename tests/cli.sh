@@ -122,6 +122,13 @@ TXT
 expect 0 "default b" "$nnex" inspect "$scratch/default.onnxtxt"
 expect 2 "input 'b' has a default in the file" "$nnex" run "$scratch/default.onnxtxt" --random -i b=any.npy
 expect 0 "note: left out, as a network has no place for it: input 'b'" "$nnex" fold "$scratch/default.onnxtxt" -o "$scratch/folded.onnx"
+cat >"$scratch/told.onnxtxt" <<'TXT'
+<ir_version: 8, opset_import: ["" : 17], domain: "org.x", model_version: 7, doc_string: "of it", metadata_props: ["author" : "A", "license" : "MIT"]>
+g (float[2,3] x) => (float[2,3] y) { y = Relu (x) }
+TXT
+expect 0 "note: left out, as WebNN has no place for it: properties 'author' 'license', documentation of the model, the domain 'org.x', the model's version, 7" "$nnex" convert "$scratch/told.onnxtxt" "$scratch/told.webnn"
+expect 0 "note: left out, as NNEF has no place for it: documentation of the model, the domain" "$nnex" convert "$scratch/told.onnxtxt" "$scratch/told.nnef"
+lacks "left out" "$nnex" convert "$scratch/told.onnxtxt" "$scratch/told.onnx"
 sed 's/Add (x, b)/my.Foo <k: int = 3> (x)/; s/17]/17, "my" : 1]/' "$scratch/default.onnxtxt" >"$scratch/foo.onnxtxt"
 expect 0 "the same as" "$nnex" convert "$scratch/foo.onnxtxt" "$scratch/foo2.onnxtxt"  # nobody can run it
 sed 's/Relu/Re lu/' "$scratch/m.onnxtxt" >"$scratch/broken.onnxtxt"

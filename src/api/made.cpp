@@ -69,6 +69,25 @@ std::string in_one_line(std::string_view text) {
   return out;
 }
 
+/// What a model says of itself that the standard has no place for, in words; NNEF has properties in comments.
+std::string unsaid(const Metadata& meta, Format format) {
+  constexpr size_t kShown = 3;
+  std::vector<std::string> what;
+  if (format != Format::nnef && !meta.properties.empty()) {
+    std::string names = meta.properties.size() == 1 ? "property" : "properties";
+    for (size_t i = 0; i < std::min(meta.properties.size(), kShown); ++i)
+      names += fmt::format(" '{}'", meta.properties[i].first);
+    if (meta.properties.size() > kShown) names += fmt::format(" and {} more", meta.properties.size() - kShown);
+    what.push_back(std::move(names));
+  }
+  if (!meta.doc.empty() || !meta.graph_doc.empty()) what.emplace_back("documentation of the model");
+  if (!meta.value_docs.empty()) what.push_back(fmt::format("documentation of {} values", meta.value_docs.size()));
+  if (!meta.node_docs.empty()) what.push_back(fmt::format("documentation of {} nodes", meta.node_docs.size()));
+  if (!meta.domain.empty()) what.push_back(fmt::format("the domain '{}'", meta.domain));
+  if (meta.model_version != 0) what.push_back(fmt::format("the model's version, {}", meta.model_version));
+  return fmt::format("{}", fmt::join(what, ", "));
+}
+
 using OwnModel = std::shared_ptr<const onnx_format::OwnModel>;
 
 /// The model once more beside what each of its messages was read as. Nothing: it was none of ONNX.
@@ -121,6 +140,8 @@ Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options,
   out.graph = std::make_unique<ir::Graph>(std::move(graph));
   for (const std::string& what : out.graph->provenance.beside)
     out.notes.push_back("left out, as a network has no place for it: " + what);
+  if (const std::string what = format == Format::onnx ? "" : unsaid(out.graph->meta, format); !what.empty())
+    out.notes.push_back(fmt::format("left out, as {} has no place for it: {}", name(format), what));
   switch (format) {
     case Format::onnx: {
       if (!built(Format::onnx)) break;

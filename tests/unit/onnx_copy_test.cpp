@@ -117,6 +117,20 @@ TEST(OnnxCopy, AnEditTellsWhatItLeavesOut) {
   EXPECT_EQ(done->notes, needed);
 }
 
+TEST(OnnxCopy, AnEditTellsOfDenotations) {
+  const Folder folder;
+  const std::string dims = msg(1, num(1, 1) + msg(3, "DATA_BATCH")) + msg(1, num(1, 3) + msg(3, "DATA_CHANNEL"));
+  const std::string x = msg(1, "x") + msg(2, msg(1, num(1, kFloat) + msg(2, dims)) + msg(6, "IMAGE")) +
+                        msg(4, msg(1, "key") + msg(2, "of a value"));
+  auto graph = load_graph(ModelSource::memory(model({{node("Neg", {"x"}, {"y"})}, {x}, {value("y", {1, 3})}})));
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  const auto done = save(*graph, folder / "a.onnx");
+  ASSERT_TRUE(done.ok()) << done.error().text();
+  const std::string left = "left out, as a network has no place for it: ";
+  EXPECT_EQ(done->notes, (std::vector<std::string>{left + "1 properties of values", left + "denotations of 1 types",
+                                                   left + "denotations of 2 extents"}));
+}
+
 TEST(OnnxCopy, TextsOfValuesStay) {
   const Folder folder;
   const Messages g{{node("Neg", {"x"}, {"y"})}, {value("x", {2}) + msg(3, "of x")}, {value("y", {2}) + msg(3, "of y")}};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -29,8 +30,21 @@ constexpr Beside kBeside[] = {
     {MessageKind::node, NodeProto::metadata_props, "{} properties of nodes"},
     {MessageKind::node, NodeProto::device_configurations, "{} device annotations of nodes"},
     {MessageKind::attribute, AttributeProto::doc_string, "documentation of {} attributes"},
+    {MessageKind::value_info, ValueInfoProto::metadata_props, "{} properties of values"},
+    {MessageKind::type, TypeProto::denotation, "denotations of {} types"},
+    {MessageKind::dimension, DimensionProto::denotation, "denotations of {} extents"},
     {MessageKind::tensor, TensorProto::doc_string, "documentation of {} tensors"},
     {MessageKind::tensor, TensorProto::metadata_props, "{} properties of tensors"}};
+
+/// The message that a field holds, where such fields may lie below it: where tensors do, and what describes values.
+MessageKind goes_to(MessageKind in, const Field& f) {
+  using K = MessageKind;
+  constexpr K kOfTypes[] = {K::value_info, K::type, K::tensor_type, K::element, K::map_type, K::shape, K::dimension};
+  const FieldForm* const known = f.kind == wire::Kind::bytes ? find_field(in, f.number) : nullptr;
+  const bool of_type =
+      known && std::find(std::begin(kOfTypes), std::end(kOfTypes), known->message) != std::end(kOfTypes);
+  return of_type ? known->message : leads_to(in, f);
+}
 
 class BesideFinder {
  public:
@@ -46,7 +60,7 @@ class BesideFinder {
       const bool held = part == MessageKind::graph && f.number == GraphProto::doc_string && depth == kMainGraph;
       if (!held && !(ordinary_[static_cast<size_t>(part)] & bit(f.number))) field(f, part);
       // Functions go as they are; of training all is told by its one line.
-      const MessageKind to = leads_to(part, f);
+      const MessageKind to = goes_to(part, f);
       if (to != MessageKind::count && to != MessageKind::function && to != MessageKind::training)
         message(f.bytes, to, depth + 1);
     }
