@@ -50,7 +50,7 @@ Result<Address> address_of(const std::string& path) {
   auto& to = reinterpret_cast<sockaddr_un&>(out.storage);
   if (path.empty() || path.size() >= sizeof to.sun_path)
     return cannot_listen(fmt::format("{}{}", kUnix, path),
-                   fmt::format("the path has {} bytes; needed 1 to {}", path.size(), sizeof to.sun_path - 1));
+                         fmt::format("the path has {} bytes; needed 1 to {}", path.size(), sizeof to.sun_path - 1));
   to.sun_family = AF_UNIX;
   std::memcpy(to.sun_path, path.data(), path.size());
   out.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1);

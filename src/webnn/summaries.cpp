@@ -144,8 +144,8 @@ constexpr SummaryRow kSummaryRows[] = {
 }  // namespace
 
 std::string_view summary_of(std::string_view operation) {
-  const auto row =
-      std::find_if(std::begin(kSummaryRows), std::end(kSummaryRows), [&](const SummaryRow& r) { return r.operation == operation; });
+  const auto row = std::find_if(std::begin(kSummaryRows), std::end(kSummaryRows),
+                                [&](const SummaryRow& r) { return r.operation == operation; });
   NNEX_ASSERT(row != std::end(kSummaryRows));
   return row->sentence;
 }
