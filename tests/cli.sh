@@ -448,6 +448,17 @@ expect 3 "number overflow" "$nnex" run "$scratch/two" -i "w=$scratch/larger.json
 ! "$nnex" run "$scratch/two" -i "w=$scratch/larger.json" -i "x=$scratch/y.json" 2>&1 | grep -q "json.exception" || { echo "  another library's class in a message"; bad=1; }
 expect 2 "input 'x' is missing" "$nnex" run "$scratch/two" -i "w=$scratch/named.json"
 printf 'a,b,c\n0,1,2\n3,4,5\n' > "$scratch/rows.csv"
+# Numbers beyond what a type holds are no infinities, and no member stands twice.
+printf '<ir_version: 8, opset_import: ["": 17]> g (double[2] x) => (double[2] y) { y = Neg (x) }' > "$scratch/doubles.onnxtxt"
+printf '1e400,1\n' > "$scratch/beyond.csv"; printf 'inf,-Infinity\n' > "$scratch/ends.csv"
+expect 2 "1e400" "$nnex" run "$scratch/doubles.onnxtxt" -i "$scratch/beyond.csv"
+expect 0 "-inf inf" "$nnex" run "$scratch/doubles.onnxtxt" -i "$scratch/ends.csv"
+program() {
+  printf '{"format": "nnex.webnn/1", "name": "n", "inputs": [{"name": "x", "dataType": "float32", "shape": [2]}], "constants": [{"name": "c", "dataType": "%s", "shape": [2], "data": %s}], "operations": [{"op": "add", "args": {"a": "x", "b": "c"}, "results": ["z"]}], "outputs": {"y": "z"}%s}' "$@"
+}
+program float32 '[1e38, "Infinity"]' '' > "$scratch/held.webnn"; expect 0 "sound" "$nnex" check "$scratch/held.webnn"
+program float32 '[1e39, 1]' '' > "$scratch/beyond.webnn"; expect 1 "element 0: found 1e+39; needed a number that f32 holds" "$nnex" check "$scratch/beyond.webnn"
+program float32 '[1, 1]' ', "outputs": {"y": "x"}' > "$scratch/twice.webnn"; expect 1 "'outputs' is given twice" "$nnex" check "$scratch/twice.webnn"
 printf '0;1;2\n3;4\n' > "$scratch/uneven.csv"
 expect 0 "" "$nnex" run "$model" --random --save "$scratch/saved.csv"
 expect 0 "inf  " "$nnex" compare "$model" "$scratch/saved.csv" --random
