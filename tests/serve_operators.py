@@ -95,6 +95,12 @@ def test_hosts():
                 equal(asked(s, host, None, method, path), status, (host, path))
         equal(asked(s, 'models.example:8000', 'http://models.example:8000'), 200, 'a page of its own')
         equal(asked(s, 'models.example:8000', 'http://other:8000'), 403, 'a page of another')
+        # A whole address counts before the header, as RFC 9112 says; what is no host is refused.
+        for line, host, status in (('GET http://evil.example/v2', 'other', 421), ('GET http://other:80/v2', 'evil.example', 200), ('GET /v2', 'a b/c@d', 400), ('GET http://me@other/v2', 'other', 400)):
+            with socket.create_connection(('127.0.0.1', s.port), timeout=20) as raw:
+                raw.sendall(f'{line} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n'.encode())
+                told = raw.makefile('rb').readline().decode()
+            check(told.startswith(f'HTTP/1.1 {status} '), f'{line}, Host: {host}: {told}')
     out = subprocess.run([NNEX, 'serve', MODEL, '--allow-host', 'http://a'], capture_output=True, text=True, timeout=60)
     check(out.returncode == 2 and "--allow-host: found 'http://a'; needed a name" in out.stderr, out.stderr)
 

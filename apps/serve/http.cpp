@@ -11,6 +11,7 @@ namespace nnex::serve {
 namespace {
 
 constexpr int kMaxEmptyLines = 8;
+constexpr std::string_view kNoHosts = " \t/@?#\\\"<>^`{|}";  ///< Characters that names and addresses lack.
 
 bool is_token(std::string_view s) {
   constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
@@ -182,11 +183,12 @@ bool RequestReader::read_request_line(std::string_view line) {
   minor_ = version.back() - '0';
   if (target.empty() || std::any_of(target.begin(), target.end(), [](char c) { return c <= ' ' || c == 0x7f; }))
     return fail(400, "the path of the request line has characters that no path has");
-  if (target[0] != '/') {  // as it is sent to proxies
+  if (target[0] != '/' && target != "*") {  // as it is sent to proxies
     const size_t scheme = target.find("://");
     const size_t slash = scheme == std::string_view::npos ? scheme : target.find('/', scheme + 3);
-    if (target != "*" && slash == std::string_view::npos) return fail(400, "the request line has no path");
-    if (target != "*") target.remove_prefix(slash);
+    if (slash == std::string_view::npos) return fail(400, "the request line has no path");
+    authority_ = target.substr(scheme + 3, slash - scheme - 3);
+    target.remove_prefix(slash);
   }
   request_.method = method;
   request_.path = target.substr(0, target.find('?'));
@@ -220,6 +222,13 @@ bool RequestReader::read_framing() {
     codings += h.name == "transfer-encoding";
   }
   if (hosts > 1 || (hosts == 0 && minor_ == 1)) return fail(400, "needed one header Host");
+  if (authority_ && hosts == 0) request_.headers.push_back({"host", {}});
+  for (Header& h : request_.headers) {
+    if (h.name != "host") continue;
+    if (authority_) h.value = *authority_;  // RFC 9112, 3.2.2: what a whole address names counts
+    if (h.value.find_first_of(kNoHosts) != std::string::npos)
+      return fail(400, "Host: needed a name or an address, and perhaps a port");
+  }
   if (lengths + codings > 1) return fail(400, "needed one header Content-Length or Transfer-Encoding");
   request_.asked_keep_alive = minor_ == 0 && keep;
   request_.keep_alive = !close && (minor_ == 1 || keep);

@@ -98,6 +98,7 @@ class RequestReader {
   bool continue_ = false, line_ended_ = false;
   int empty_lines_ = 0;
   int minor_ = 1;
+  std::optional<std::string> authority_;  ///< Where the request line names it.
   std::string head_;     // the head, a chunk's size or a trailer, as far as it has come
   size_t trailers_ = 0;  // bytes of them
   uint64_t remaining_ = 0;
