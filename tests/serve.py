@@ -121,10 +121,10 @@ TYPES = {1: 'FP32', 2: 'UINT8', 3: 'INT8', 4: 'UINT16', 5: 'INT16', 6: 'INT32', 
 class Server:
     """`serving`: whether it is waited for until all models are loaded, or until its port is open."""
 
-    def __init__(self, *arguments, env=None, serving=True):
+    def __init__(self, *arguments, env=None, serving=True, preexec_fn=None):
         self.log = tempfile.TemporaryFile('w+')
         self.process = subprocess.Popen([NNEX, 'serve', '--port', '0', *(a if isinstance(a, bytes) else str(a) for a in arguments)], stdout=subprocess.PIPE,
-                                        stderr=self.log, text=True, env=env)
+                                        stderr=self.log, text=True, env=env, preexec_fn=preexec_fn)
         if serving:
             return self.wait_until_serving()
         listening = lambda: re.search(r' listening http=127\.0\.0\.1:(\d+)( grpc=127\.0\.0\.1:\d+)?\n', self.logged())

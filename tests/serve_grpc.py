@@ -333,6 +333,32 @@ def test_connections():
         close(floats(c.ModelInfer(ask(2)).raw_output_contents[0]), wanted(2))
 
 
+def test_crowd():
+    """As many connections as may be, and as many files: others are closed at once, and gRPC listens on."""
+    crowd = lambda s, n: [socket.create_connection(('127.0.0.1', s.grpc_port), 20) for _ in range(n)]
+    with Server(os.path.join(serve.SHAPES, 'model.onnx'), '--connections', 3) as s:
+        with s.client() as c:
+            close(floats(c.ModelInfer(ask(2)).raw_output_contents[0]), wanted(2))
+            kept, over = crowd(s, 2), crowd(s, 1)[0]
+            equal(serve.read_all(over), b'', 'one too many')
+            close(floats(c.ModelInfer(ask(1)).raw_output_contents[0]), wanted(1))
+            equal([s.metric('nnex_grpc_connections' + which) for which in ('', '_total', '_refused_total')], [3, 3, 1])
+        for sock in kept:
+            sock.close()
+        check(serve.eventually(lambda: s.metric('nnex_grpc_connections') == 0), 'closed')
+        with s.client() as c:
+            close(floats(c.ModelInfer(ask(3)).raw_output_contents[0]), wanted(3))
+    few = lambda: serve.resource.setrlimit(serve.resource.RLIMIT_NOFILE, (80, 80))
+    with Server(os.path.join(serve.SHAPES, 'model.onnx'), preexec_fn=few) as s:
+        check('connections limited connections=13' in s.logged(), s.logged())
+        everybody = crowd(s, 150)
+        time.sleep(0.3)
+        for sock in everybody:
+            sock.close()
+        with s.client([('grpc.initial_reconnect_backoff_ms', 100)]) as c:
+            close(floats(c.ModelInfer(ask(3), wait_for_ready=True, timeout=10).raw_output_contents[0]), wanted(3))
+
+
 def test_many():
     """Many calls at once, over both protocols, each with its own answer; SIGTERM answers what was begun."""
     with Server(os.path.join(serve.SHAPES, 'model.onnx'), '--drain-delay', 300) as s:

@@ -74,7 +74,9 @@ void ServeOptions::add_to(Verb verb) {
       .type("SECONDS")
       .above_zero();
   verb.option("--connections", server.connections,
-              "Connections at the same time; for more, those that wait longest for a request go")
+              "Connections at the same time, over HTTP and over gRPC; for more, those over HTTP that wait longest for "
+              "a request "
+              "go, and those over gRPC are closed at once")
       .whole(1);
   verb.option("--drain-delay", drain_delay,
               "On SIGTERM: how long connections are still taken, while /v2/health/ready says 503")

@@ -6,10 +6,13 @@
 #include <filesystem>
 
 #include "serve/grpc/front.h"
+#include "serve/listen.h"
+#include "shared/try.h"
 
 namespace nnex::serve {
 
-Result<std::unique_ptr<GrpcFront>> listen_grpc(GrpcBackend& backend, const GrpcOptions& options) {
+Result<std::unique_ptr<GrpcFront>> listen_grpc(GrpcBackend& backend, const std::string& host, int port,
+                                               GrpcOptions options) {
   namespace fs = std::filesystem;
   std::error_code error;
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
@@ -22,9 +25,11 @@ Result<std::unique_ptr<GrpcFront>> listen_grpc(GrpcBackend& backend, const GrpcO
       why = ::dlerror();
       continue;
     }
+    NNEX_ASSIGN(const Listening listening, listen_on_port(host, port));
+    options.listener = listening.fd;
+    options.address = listening.address;
     std::unique_ptr<GrpcFront> front(make(backend, options, why));
-    if (!front)
-      return Error(Code::unreadable, fmt::format("cannot listen on {}:{}: {}", options.host, options.port, why));
+    if (!front) return Error(Code::unreadable, fmt::format("cannot listen on {}: {}", listening.address, why));
     return front;
   }
   return Error(Code::unsupported,

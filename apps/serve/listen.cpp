@@ -95,38 +95,59 @@ std::string address_text(const sockaddr* address, socklen_t length) {
   return address->sa_family == AF_INET6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
-Result<Listening> listen_on(const std::string& host, int port) {
+namespace {
+
+/// `path`: of a socket in a folder; empty: it is on a port.
+Result<Listening> listening_at(const Address& address, const std::string& where, const std::string& path) {
   Listening out;
-  NNEX_ASSIGN(out.fd, handed_over());
-  if (out.fd < 0) {
-    const bool in_folder = host.starts_with(kUnix);
-    const std::string path = in_folder ? host.substr(kUnix.size()) : std::string();
-    NNEX_ASSIGN(const Address address, in_folder ? address_of(path) : address_of(host, port));
-    out.fd = socket_for(address);
-    const int yes = 1;
-    if (!in_folder) {
-      (void)::setsockopt(out.fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
-      (void)::setsockopt(out.fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    }
-    const auto bound = [&] { return ::bind(out.fd, address.get(), address.length) == 0; };
-    bool good = bound();
-    if (!good && in_folder && errno == EADDRINUSE && is_left(address)) {
-      ::unlink(path.c_str());
-      good = bound();
-    }
-    if (!good || ::listen(out.fd, SOMAXCONN) != 0) {
-      const int fault = errno;
-      if (out.fd >= 0) ::close(out.fd);
-      return cannot_listen(in_folder ? host : fmt::format("{}:{}", host, port), std::strerror(fault));
-    }
-    out.path = path;
+  out.fd = socket_for(address);
+  const int yes = 1;
+  if (path.empty()) {
+    (void)::setsockopt(out.fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
+    (void)::setsockopt(out.fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   }
+  const auto bound = [&] { return ::bind(out.fd, address.get(), address.length) == 0; };
+  bool good = bound();
+  if (!good && !path.empty() && errno == EADDRINUSE && is_left(address)) {
+    ::unlink(path.c_str());
+    good = bound();
+  }
+  if (!good || ::listen(out.fd, SOMAXCONN) != 0) {
+    const int fault = errno;
+    if (out.fd >= 0) ::close(out.fd);
+    return cannot_listen(where, std::strerror(fault));
+  }
+  out.path = path;
+  return out;
+}
+
+/// Of a socket that listens, as it is by now: a free port has its number.
+Result<Listening> with_address(Listening out) {
   Address address;
   address.length = sizeof address.storage;
   if (::getsockname(out.fd, reinterpret_cast<sockaddr*>(&address.storage), &address.length) != 0)
     return cannot_listen("what systemd opened", std::strerror(errno));
   out.address = address_text(address.get(), address.length);
   return out;
+}
+
+}  // namespace
+
+Result<Listening> listen_on_port(const std::string& host, int port) {
+  NNEX_ASSIGN(const Address address, address_of(host, port));
+  NNEX_ASSIGN(Listening out, listening_at(address, fmt::format("{}:{}", host, port), {}));
+  return with_address(std::move(out));
+}
+
+Result<Listening> listen_on(const std::string& host, int port) {
+  Listening out;
+  NNEX_ASSIGN(out.fd, handed_over());
+  if (out.fd >= 0) return with_address(std::move(out));
+  if (!host.starts_with(kUnix)) return listen_on_port(host, port);
+  const std::string path = host.substr(kUnix.size());
+  NNEX_ASSIGN(const Address address, address_of(path));
+  NNEX_ASSIGN(out, listening_at(address, host, path));
+  return with_address(std::move(out));
 }
 
 }  // namespace nnex::serve

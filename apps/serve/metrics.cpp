@@ -218,6 +218,10 @@ std::string Metrics::text() const {
   single(out, "nnex_http_clients_gone_total", "counter", "Clients that left before their answer.", gone.load());
   single(out, "nnex_http_connections_total", "counter", "Connections accepted.", accepted.load());
   single(out, "nnex_http_connections", "gauge", "Connections that are open.", connections.load());
+  single(out, "nnex_grpc_connections_total", "counter", "Connections accepted over gRPC.", grpc_accepted.load());
+  single(out, "nnex_grpc_connections", "gauge", "Connections over gRPC that are open.", grpc_connections.load());
+  single(out, "nnex_grpc_connections_refused_total", "counter",
+         "Connections over gRPC closed at once, since there were as many as may be.", grpc_turned_away.load());
   single(out, "nnex_spans_sent_total", "counter", "Requests whose spans a collector of traces took.",
          spans_sent.load());
   single(out, "nnex_spans_dropped_total", "counter", "Requests whose spans no collector took.", spans_dropped.load());

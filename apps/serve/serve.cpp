@@ -19,6 +19,8 @@ namespace nnex::serve {
 
 namespace {
 
+constexpr int kFilesWithGrpc = 3;  // of a connection over HTTP, and of one over gRPC (grpc/door.h)
+
 /// Calls of gRPC are answered as requests over HTTP are.
 class Backend final : public GrpcBackend {
  public:
@@ -33,6 +35,14 @@ class Backend final : public GrpcBackend {
   }
   void refused(Request request, std::string peer, int status, const std::string& why) override {
     api_.refuse(call_of(std::move(request), std::move(peer)), Response::error(status, why), counted([](Response) {}));
+  }
+  void connection(Connection what) override {
+    if (what == Connection::refused) {
+      ++metrics_.grpc_turned_away;
+      return;
+    }
+    if (what == Connection::opened) ++metrics_.grpc_accepted;
+    metrics_.grpc_connections += what == Connection::opened ? 1 : -1;
   }
 
  private:
@@ -96,6 +106,7 @@ Result<bool> serve_now(const Options& o, const Log& log) {
   server_options.limits.body = static_cast<size_t>(request_limit);
   server_options.client_timeout = o.client_timeout;
   server_options.client_rate = o.client_rate;
+  if (o.grpc_port) server_options.files = kFilesWithGrpc;
   server_options.idle_timeout = o.idle_timeout;
   server_options.log_requests = o.log_requests;
   server_options.drain_delay = o.drain_delay;
@@ -115,9 +126,13 @@ Result<bool> serve_now(const Options& o, const Log& log) {
   if (send) api.trace_to(spans.emplace(std::move(send), server->address(), metrics));
   cli::Json addresses = {{"http", server->address()}};
   if (o.grpc_port) {
-    const GrpcOptions grpc_options{o.host,        *o.grpc_port,     request_limit,
-                                   o.queue_bytes, o.client_timeout, o.idle_timeout};
-    NNEX_ASSIGN(grpc, listen_grpc(backend, grpc_options));
+    GrpcOptions grpc_options;
+    grpc_options.connections = server->connections();
+    grpc_options.request_limit = request_limit;
+    grpc_options.memory = o.queue_bytes;
+    grpc_options.client_timeout = o.client_timeout;
+    grpc_options.idle_timeout = o.idle_timeout;
+    NNEX_ASSIGN(grpc, listen_grpc(backend, o.host, *o.grpc_port, std::move(grpc_options)));
     addresses["grpc"] = grpc->address();
   }
   log.line("listening", addresses);  // and alive, but not ready

@@ -25,16 +25,17 @@ constexpr auto kOnTheWay = std::chrono::milliseconds(100);  // that a request ma
 constexpr timeval kTick = {0, 50'000};
 
 /// Raises the limit of open files to what the system lets this process have; connections that it admits. Of few files
-/// half are for connections.
-int connections_admitted(int wanted) {
+/// half are for connections, each of which takes `files` of them.
+int connections_admitted(int wanted, int files) {
   constexpr rlim_t kOwn = 64;  // files of models, the log, the loop
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
   limit.rlim_cur = limit.rlim_max;
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
   (void)::getrlimit(RLIMIT_NOFILE, &limit);
-  if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > static_cast<rlim_t>(wanted) + kOwn) return wanted;
-  return std::max(1, static_cast<int>(limit.rlim_cur - std::min(kOwn, limit.rlim_cur / 2)));
+  const auto each = static_cast<rlim_t>(files);
+  if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > static_cast<rlim_t>(wanted) * each + kOwn) return wanted;
+  return std::max(1, static_cast<int>((limit.rlim_cur - std::min(kOwn, limit.rlim_cur / 2)) / each));
 }
 
 /// Those that the system has for a listener, of which there is one at least.
@@ -81,7 +82,7 @@ Status Server::Impl::bind() {
     evconnlistener_disable(l);
     static_cast<Impl*>(self)->paused = true;
   });
-  admitted = connections_admitted(options.connections);
+  admitted = connections_admitted(options.connections, options.files);
   if (admitted < options.connections)
     log.line("connections limited", {{"connections", admitted},
                                      {"asked", options.connections},
@@ -328,6 +329,8 @@ Result<std::unique_ptr<Server>> Server::listen(const ServerOptions& options, Api
 }
 
 const std::string& Server::address() const { return impl_->address; }
+
+int Server::connections() const { return impl_->admitted; }
 
 bool Server::run(const std::function<void()>& reload) {
   impl_->reload = reload;

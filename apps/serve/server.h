@@ -16,6 +16,7 @@ struct ServerOptions {
   std::string host;
   int port = 0;
   int connections = 4096;
+  int files = 1;  ///< That there must be for each connection: other protocols may have as many.
   RequestLimits limits;
   std::chrono::microseconds client_timeout{10'000'000};
   int64_t client_rate = 1024;                          ///< Bytes a second of a client that does not stall; 0: any.
@@ -36,6 +37,8 @@ class Server {
 
   /// "127.0.0.1:8000", "unix:/run/nnex.sock"
   const std::string& address() const;
+  /// Connections that it admits: fewer than it was to where there are not so many files.
+  int connections() const;
   /// Serves until SIGTERM or SIGINT has been obeyed; `reload` is called on SIGHUP. Whether every request that was
   /// taken was answered. From then on SIGTERM and SIGINT do what they did before listen().
   bool run(const std::function<void()>& reload);

@@ -7,19 +7,17 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
-#include <netdb.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
+
+#include "serve/grpc/door.h"
 
 #include <inference.grpc.pb.h>  // made by protoc
 
@@ -85,21 +83,6 @@ std::string peer_of(const grpc::CallbackServerContext& context) {
   for (const auto& [escape, text] : {std::pair("%5B", "["), {"%5D", "]"}})
     if (const size_t at = peer.find(escape); at != std::string::npos) peer.replace(at, 3, text);
   return peer;
-}
-
-/// Why nobody can listen there, as the system says it when somebody tries.
-std::string why_not(const GrpcOptions& options) {
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  if (const int fault = ::getaddrinfo(options.host.c_str(), std::to_string(options.port).c_str(), &hints, &found))
-    return ::gai_strerror(fault);
-  const int fd = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const bool bound = fd >= 0 && ::bind(fd, found->ai_addr, found->ai_addrlen) == 0 && ::listen(fd, 1) == 0;
-  const int fault = errno;
-  if (fd >= 0) ::close(fd);
-  ::freeaddrinfo(found);
-  return bound ? "gRPC does not say why" : std::strerror(fault);
 }
 
 /// One call, until gRPC is done with it.
@@ -345,14 +328,14 @@ using Calls = Service::WithRawCallbackMethod_ModelInfer<Service::WithCallbackMet
 
 class Front final : public GrpcFront, private Calls {
  public:
-  Front(GrpcBackend& backend, const GrpcOptions& options) : backend_(backend), host_(options.host) {
+  Front(GrpcBackend& backend, const GrpcOptions& options)
+      : backend_(backend), address_(options.address), door_(options.listener, options.connections, backend) {
     gpr_set_log_function([](gpr_log_func_args*) {});  // standard error is the log's, in its form
     grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
-    const bool v6 = host_.find(':') != std::string::npos;
-    builder.AddListeningPort((v6 ? "[" + host_ + "]" : host_) + ":" + std::to_string(options.port),
-                             grpc::InsecureServerCredentials(), &port_);
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    using From = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
+    auto acceptor =
+        builder.experimental().AddExternalConnectionAcceptor(From::FROM_FD, grpc::InsecureServerCredentials());
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, milliseconds(options.idle_timeout));
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, milliseconds(options.client_timeout));
     // A client that stops in the middle of a call's message answers no ping either. Of those without calls none is
@@ -368,11 +351,12 @@ class Front final : public GrpcFront, private Calls {
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
     set_ready(false);
+    listens_ = server_ && door_.open(std::move(acceptor));
   }
   ~Front() override { (void)stop(std::chrono::microseconds(0)); }
 
-  bool listens() const { return server_ && port_ != 0; }
-  std::string address() const override { return host_ + ":" + std::to_string(port_); }
+  bool listens() const { return listens_; }
+  std::string address() const override { return address_; }
   void set_ready(bool ready) override {
     auto* health = server_ ? server_->GetHealthCheckService() : nullptr;
     if (!health) return;
@@ -387,6 +371,7 @@ class Front final : public GrpcFront, private Calls {
     while (open_ > 0 && std::chrono::steady_clock::now() < end)
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     const bool all = open_ == 0;
+    door_.close();
     server_->Shutdown(std::chrono::system_clock::now());
     server_.reset();
     return all;
@@ -552,8 +537,9 @@ class Front final : public GrpcFront, private Calls {
   }
 
   GrpcBackend& backend_;
-  std::string host_;
-  int port_ = 0;
+  std::string address_;
+  bool listens_ = false;
+  Door door_;
   std::atomic<int> open_ = 0;  // calls
   std::atomic<bool> ending_ = false;
   const grpc::Status refusal_ = {grpc::StatusCode::UNAVAILABLE, "the server ends"};
@@ -567,6 +553,6 @@ extern "C" __attribute__((visibility("default"))) nnex::serve::GrpcFront* nnex_g
     nnex::serve::GrpcBackend& backend, const nnex::serve::GrpcOptions& options, std::string& error) {
   auto front = std::make_unique<nnex::serve::Front>(backend, options);
   if (front->listens()) return front.release();
-  error = nnex::serve::why_not(options);
+  error = "gRPC does not begin: no file or thread is left for it";
   return nullptr;
 }
