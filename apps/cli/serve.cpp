@@ -16,7 +16,7 @@ struct ServeOptions {
   serve::Options server;
   std::string log = "text", cache, model_control = "open";
   int queue = 1024, max_batch = 8, batch_delay = 0;
-  int queue_mib = 512;
+  int queue_mib = 512, total_mib = 0;
   int64_t request_limit = int64_t{64} << 20;
   int client_rate = 1024;
   double timeout = 60, client_timeout = 10, idle_timeout = 75, drain_timeout = 30;
@@ -32,6 +32,10 @@ void ServeOptions::add_to(Verb verb) {
   verb.option("--model", server.named, "A model, or a folder of its versions, by the name that clients call it")
       .type("NAME=PATH")
       .one_each();
+  verb.option("--model-settings", server.settings_file,
+              "Settings of single models: {\"NAME\": {\"threads\": 1, \"max-batch\": 4, \"set\": {\"N\": 4}, "
+              "\"warm-up\": 3}}")
+      .type("FILE");
   verb.option("--versions", server.versions, "Versions of each model to load, the highest ones; 0: all").whole(0);
   verb.option("--host", server.host,
               "The address to listen on, or unix:PATH; others than 127.0.0.1 let other machines in");
@@ -57,6 +61,11 @@ void ServeOptions::add_to(Verb verb) {
               "MiB that requests and answers may hold together; more are answered 429, and 413 what alone is larger")
       .type("MIB")
       .whole(1);
+  verb.option("--total-memory", total_mib,
+              "MiB that all models together, and --queue-bytes, may take; a model that would pass it is not loaded; 0: "
+              "no such limit")
+      .type("MIB")
+      .whole(0);
   verb.option("--request-limit", request_limit, "Bytes of one request's body; larger ones are answered 413")
       .type("BYTES")
       .whole(1);
@@ -75,8 +84,7 @@ void ServeOptions::add_to(Verb verb) {
       .above_zero();
   verb.option("--connections", server.connections,
               "Connections at the same time, over HTTP and over gRPC; for more, those over HTTP that wait longest for "
-              "a request "
-              "go, and those over gRPC are closed at once")
+              "a request go, and those over gRPC are closed at once")
       .whole(1);
   verb.option("--drain-delay", drain_delay,
               "On SIGTERM: how long connections are still taken, while /v2/health/ready says 503")
@@ -171,6 +179,11 @@ int serve_models(const ServeOptions& o) {
   s.batch_delay = std::chrono::microseconds(o.batch_delay);
   s.queue = o.queue;
   s.queue_bytes = int64_t{o.queue_mib} << 20;
+  s.total_memory = int64_t{o.total_mib} << 20;
+  if (s.total_memory > 0 && s.total_memory <= s.queue_bytes)
+    return report(Error(Code::invalid_argument, fmt::format("--total-memory {}: needed more than --queue-bytes {}, "
+                                                            "which requests and answers may hold of it",
+                                                            o.total_mib, o.queue_mib)));
   s.request_limit = o.request_limit;
   s.timeout = microseconds(o.timeout);
   s.client_timeout = microseconds(o.client_timeout);

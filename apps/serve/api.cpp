@@ -480,7 +480,7 @@ void Api::read(const std::shared_ptr<Inference>& in) {
     if (!request.ok()) return fail(in, request.error(), request.error().message());
     in->request = std::move(request).value();
     in->call.lease.force(static_cast<int64_t>(in->body->capacity()) + in->request.own_bytes);
-    auto timeout = options_.timeout;
+    auto timeout = in->served->timeout.value_or(options_.timeout);
     for (const auto& asked : {header_timeout, in->request.timeout_us})
       if (asked) timeout = std::min(timeout, std::chrono::microseconds(*asked));
     auto work = std::make_shared<Work>();

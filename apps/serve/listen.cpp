@@ -28,6 +28,11 @@ struct Address {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
+/// "127.0.0.1:8000", "[::1]:8000"
+std::string text_of(const std::string& host, int port) {
+  return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
+}
+
 Error cannot_listen(const std::string& where, std::string_view why) {
   return Error(Code::unreadable, fmt::format("cannot listen on {}: {}", where, why));
 }
@@ -38,7 +43,7 @@ Result<Address> address_of(const std::string& host, int port) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   const int fault = ::getaddrinfo(host.c_str(), fmt::to_string(port).c_str(), &hints, &found);
-  if (fault != 0) return cannot_listen(fmt::format("{}:{}", host, port), ::gai_strerror(fault));
+  if (fault != 0) return cannot_listen(text_of(host, port), ::gai_strerror(fault));
   std::memcpy(&out.storage, found->ai_addr, found->ai_addrlen);
   out.length = found->ai_addrlen;
   ::freeaddrinfo(found);
@@ -135,7 +140,7 @@ Result<Listening> with_address(Listening out) {
 
 Result<Listening> listen_on_port(const std::string& host, int port) {
   NNEX_ASSIGN(const Address address, address_of(host, port));
-  NNEX_ASSIGN(Listening out, listening_at(address, fmt::format("{}:{}", host, port), {}));
+  NNEX_ASSIGN(Listening out, listening_at(address, text_of(host, port), {}));
   return with_address(std::move(out));
 }
 

@@ -87,11 +87,11 @@ class Metrics {
   std::atomic<int64_t> connections{0};                           ///< Open ones.
   std::atomic<uint64_t> grpc_accepted{0};                        ///< The same over gRPC.
   std::atomic<int64_t> grpc_connections{0};
-  std::atomic<uint64_t> grpc_turned_away{0};  ///< Connections closed since there were as many as may be.
-  std::atomic<uint64_t> spans_sent{0};                           ///< To a collector of traces.
-  std::atomic<uint64_t> spans_dropped{0};                        ///< That no collector took.
-  std::atomic<uint64_t> log_lost{0};                             ///< Lines of the log.
-  std::atomic<uint64_t> reloads{0}, failed_reloads{0};           ///< On SIGHUP; of them those that did not do it all.
+  std::atomic<uint64_t> grpc_turned_away{0};            ///< Connections closed since there were as many as may be.
+  std::atomic<uint64_t> spans_sent{0};                  ///< To a collector of traces.
+  std::atomic<uint64_t> spans_dropped{0};               ///< That no collector took.
+  std::atomic<uint64_t> log_lost{0};                    ///< Lines of the log.
+  std::atomic<uint64_t> reloads{0}, failed_reloads{0};  ///< On SIGHUP; of them those that did not do it all.
   std::atomic<int64_t> held_bytes{0}, held_limit{0};
   std::atomic<bool> draining{false}, last_reload_failed{false};
 

@@ -1,5 +1,7 @@
 #include "serve/model_facts.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace nnex::serve {
@@ -55,17 +57,23 @@ Json statistics_of(const Served& served) {
 }  // namespace
 
 Json config_of(const Served& served) {
+  const SchedulerOptions& options = served.options;
   const Json latest = {{"num_versions", 1}};
   Json config = {{"name", served.place.name},
                  {"platform", served.platform},
                  {"backend", "nnex"},
                  {"version_policy", {{"latest", latest}}},
-                 {"max_batch_size", served.batched ? served.max_batch : 0},
+                 {"max_batch_size", served.batched ? served.options.max_batch : 0},
                  {"input", ports_of(served.model.inputs(), served.batched)},
                  {"output", ports_of(served.model.outputs(), served.batched)},
                  {"instance_group",
-                  Json::array({{{"name", served.place.name}, {"kind", "KIND_CPU"}, {"count", served.instances}}})}};
-  if (served.batched) config["dynamic_batching"] = {{"max_queue_delay_microseconds", served.delay.count()}};
+                  Json::array({{{"name", served.place.name}, {"kind", "KIND_CPU"}, {"count", options.instances}}})}};
+  const auto text = [](auto number) { return Json{{"string_value", fmt::to_string(number)}}; };
+  config["parameters"] = {{"threads", text(options.threads)}, {"queue", text(options.queue)}};
+  if (served.timeout) config["parameters"]["timeout_microseconds"] = text(served.timeout->count());
+  if (served.batched) config["dynamic_batching"] = {{"max_queue_delay_microseconds", options.delay.count()}};
+  if (options.warm_up > 0)
+    config["model_warmup"] = Json::array({{{"name", "warm-up"}, {"batch_size", 1}, {"count", options.warm_up}}});
   return config;
 }
 

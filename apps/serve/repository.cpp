@@ -1,14 +1,19 @@
 #include "serve/repository.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <system_error>
 
+#include "nnex/environment.h"
 #include "nnex/inspect.h"
+#include "nnex/suggest.h"
 #include "serve/batching.h"
 #include "shared/flags.h"
+#include "shared/random_input.h"
 #include "shared/try.h"
 
 namespace nnex::serve {
@@ -79,6 +84,13 @@ void Repository::index(Listed done) {
   });
 }
 
+/// Whether nothing lies at a model's path any more. Of two files (SYMBOL+PARAMS) loading tells.
+bool is_gone(const std::string& path) {
+  std::error_code error;
+  return path.find('+') == std::string::npos &&
+         std::filesystem::status(path, error).type() == std::filesystem::file_type::not_found;
+}
+
 const char* word_of(CacheUse use) {
   switch (use) {
     case CacheUse::found:
@@ -101,61 +113,135 @@ Status check_ports(std::string_view kind, const std::vector<PortInfo>& ports) {
   return {};
 }
 
+/// What a model is read with.
+Result<LoadOptions> Repository::load_options(const ModelSettings& settings, const ModelSource& source) const {
+  LoadOptions load = options_.load;
+  if (several_ && !load.symbols.empty()) {
+    load.symbols.clear();
+    NNEX_ASSIGN(const Inspection inspection, inspect(source, load));
+    load.symbols = symbols_for(inspection);
+  }
+  for (const auto& [name, extent] : settings.symbols) load.symbols[name] = extent;
+  for (const auto& [name, extents] : settings.shapes) load.shapes[name] = extents;
+  return load;
+}
+
+/// How it is run; its threads are no more than this process may use, unless it has a number of its own.
+SchedulerOptions Repository::scheduler_options(const ModelSettings& settings) const {
+  SchedulerOptions out = options_.scheduler;
+  if (settings.instances) {
+    out.instances = static_cast<int>(*settings.instances);
+    out.threads = std::max(1, std::min(out.threads, usable_threads() / out.instances));
+  }
+  if (settings.threads)
+    out.threads =
+        *settings.threads > 0 ? static_cast<int>(*settings.threads) : std::max(1, usable_threads() / out.instances);
+  out.max_batch = settings.max_batch.value_or(out.max_batch);
+  out.delay = settings.batch_delay.value_or(out.delay);
+  if (settings.queue) out.queue = static_cast<size_t>(*settings.queue);
+  out.warm_up = settings.warm_up;
+  return out;
+}
+
+/// Error: limit, where the models that are loaded leave less of what all may take.
+Status Repository::check_room(const ModelMemory& needed) const {
+  if (options_.memory == 0) return {};
+  int64_t held = made_;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [name, state] : models_)
+      for (const auto& [version, served] : state.loaded) held += served->memory;
+  }
+  if (needed.all() <= options_.memory - held) return {};
+  return Error(Code::limit, fmt::format("needed {}; found {} MiB of {} that --total-memory leaves to models, which "
+                                        "hold {}",
+                                        needed.text(), in_mib(std::max<int64_t>(0, options_.memory - held)),
+                                        in_mib(options_.memory), in_mib(held)));
+}
+
+Result<std::shared_ptr<Served>> Repository::made(const Place& place, Clock::time_point begin) const {
+  if (!place.fault.empty()) return Error(Code::unreadable, place.fault);
+  const auto its = settings_.find(place.name);
+  const ModelSettings settings = its == settings_.end() ? ModelSettings() : its->second;
+  const ModelSource source(place.path);
+  NNEX_ASSIGN(const LoadOptions load, load_options(settings, source));
+  NNEX_ASSIGN(const Inspection inspection, inspect(source, load));
+  SchedulerOptions scheduler = scheduler_options(settings);
+  NNEX_TRY(check_room({inspection.parameter_bytes, 0, scheduler.instances}));  // before it takes any
+  auto served = std::make_shared<Served>();
+  NNEX_ASSIGN(served->model, load_model(source, load));
+  NNEX_TRY(check_ports("input", served->model.inputs()));
+  NNEX_TRY(check_ports("output", served->model.outputs()));
+  served->place = place;
+  served->platform = std::string(nnex::name(inspection.format));
+  std::transform(served->platform.begin(), served->platform.end(), served->platform.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  served->metrics = metrics_.of(place.name, place.version);
+  served->timeout = settings.timeout;
+  SessionOptions session;
+  session.threads = scheduler.threads;
+  std::string why = "--max-batch 1";
+  if (scheduler.max_batch > 1) why = why_not_batched(served->model, session);
+  served->batched = why.empty();
+  if (!served->batched) scheduler.max_batch = 1;
+  if (options_.memory > 0) {
+    const auto memory = memory_of(served->model, inspection, session, scheduler.instances, scheduler.max_batch);
+    NNEX_TRY(check_room(memory));
+    served->memory = memory.all();
+  }
+  for (size_t i = 0; scheduler.warm_up > 0 && i < served->model.inputs().size(); ++i) {
+    NNEX_ASSIGN(scheduler.trial.emplace_back(), cli::trial_input(served->model.inputs()[i], i + 1, {}, 1));
+  }
+  NNEX_ASSIGN(served->scheduler, started(served->model, scheduler, served->metrics));
+  const std::string cold = served->scheduler->warmed();
+  scheduler.trial.clear();
+  served->options = scheduler;
+  cli::Json facts = {{"model", place.name},
+                     {"version", place.version},
+                     {"path", place.path},
+                     {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count()},
+                     {"batches", served->batched}};
+  if (!why.empty()) facts["because"] = why;
+  if (served->memory > 0) facts["memory"] = served->memory;
+  const CacheInfo cache = served->model.cache();
+  const bool failed = cache.use == CacheUse::failed || (cache.use == CacheUse::none && !cache.why.empty());
+  if (!options_.load.cache.empty() && !failed) facts["cache"] = word_of(cache.use);
+  log_.line("loaded", facts);
+  if (failed)
+    log_.line("not kept in the cache", {{"model", place.name}, {"version", place.version}, {"because", cache.why}});
+  if (!cold.empty()) log_.line("not warmed up", {{"model", place.name}, {"version", place.version}, {"because", cold}});
+  return served;
+}
+
 /// Loads one version; it does not answer yet.
 Result<std::shared_ptr<Served>> Repository::make(const Place& place) const {
-  const auto begin = Clock::now();
-  auto metrics = metrics_.of(place.name, place.version);
-  const auto loaded = [&]() -> Result<std::shared_ptr<Served>> {
-    if (!place.fault.empty()) return Error(Code::unreadable, place.fault);
-    const ModelSource source(place.path);
-    LoadOptions load = options_.load;
-    if (several_) load.symbols.clear();
-    NNEX_ASSIGN(const Inspection inspection, inspect(source, load));
-    if (several_) load.symbols = symbols_for(inspection);
-    NNEX_ASSIGN(Model model, load_model(source, load));
-    NNEX_TRY(check_ports("input", model.inputs()));
-    NNEX_TRY(check_ports("output", model.outputs()));
-    auto served = std::make_shared<Served>();
-    served->place = place;
-    served->platform = std::string(nnex::name(inspection.format));
-    std::transform(served->platform.begin(), served->platform.end(), served->platform.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    served->model = std::move(model);
-    served->metrics = metrics;
-    SchedulerOptions scheduler = options_.scheduler;
-    SessionOptions session;
-    session.threads = scheduler.threads;
-    std::string why = "--max-batch 1";
-    if (scheduler.max_batch > 1) why = why_not_batched(served->model, session);
-    served->batched = why.empty();
-    if (!served->batched) scheduler.max_batch = 1;
-    served->max_batch = scheduler.max_batch;
-    served->instances = scheduler.instances;
-    served->delay = scheduler.delay;
-    NNEX_ASSIGN(served->scheduler, started(served->model, scheduler, metrics));
-    cli::Json facts = {{"model", place.name},
-                       {"version", place.version},
-                       {"path", place.path},
-                       {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count()},
-                       {"batches", served->batched}};
-    if (!why.empty()) facts["because"] = why;
-    const CacheInfo cache = served->model.cache();
-    const bool failed = cache.use == CacheUse::failed || (cache.use == CacheUse::none && !cache.why.empty());
-    if (!options_.load.cache.empty() && !failed) facts["cache"] = word_of(cache.use);
-    log_.line("loaded", facts);
-    if (failed)
-      log_.line("not kept in the cache", {{"model", place.name}, {"version", place.version}, {"because", cache.why}});
-    return served;
-  }();
+  const auto metrics = metrics_.of(place.name, place.version);
+  const auto loaded = made(place, Clock::now());
   ++(loaded.ok() ? metrics->loads : metrics->failed_loads);
-  if (!loaded.ok())
-    log_.line("load failed", {{"model", place.name},
-                              {"version", place.version},
-                              {"path", place.path},
-                              {"error", loaded.error().text(cli::flag_words)}});
   if (loaded.ok()) return *loaded;
+  log_.line("load failed", {{"model", place.name},
+                            {"version", place.version},
+                            {"path", place.path},
+                            {"error", loaded.error().text(cli::flag_words)}});
   Error error(loaded.error().code(), loaded.error().text(cli::flag_words));
   return std::move(error).during(fmt::format("loading model '{}'", place.name));
+}
+
+Status Repository::read_settings_file() {
+  if (options_.settings.empty()) return {};
+  NNEX_ASSIGN(settings_, read_settings(options_.settings));
+  return {};
+}
+
+/// Error: invalid_argument, where they are of a model that is not there.
+Status Repository::check_settings(const Found& found) const {
+  std::vector<std::string_view> names;
+  for (const auto& model : found) names.push_back(model.first);
+  for (const auto& [name, its] : settings_)
+    if (!found.count(name))
+      return Error(Code::invalid_argument, fmt::format("{}: no model '{}'{}; found '{}'", options_.settings, name,
+                                                       did_you_mean(name, names), fmt::join(names, "', '")));
+  return {};
 }
 
 /// What --set says of the symbols that one of several models has.
@@ -185,6 +271,7 @@ void Repository::retire(std::vector<std::shared_ptr<Served>> old) const {
 Status Repository::load_now(const std::string& name) {
   std::vector<PassedOver> passed;
   NNEX_ASSIGN(const Found found, find_models(options_, passed));
+  NNEX_TRY(read_settings_file());
   ++looks_;
   if (found.count(name)) looked_at_[name] = looks_;
   return load_found(name, found, passed);
@@ -219,12 +306,14 @@ Status Repository::load_found(const std::string& name, const Found& found, const
   for (const Place& place : at->second) {
     auto served = make(place);
     if (served.ok()) {
+      made_ += (*served)->memory;
       fresh[place.version] = std::move(served).value();
       continue;
     }
     reasons[place.version] = served.error().message();
     if (first.ok()) first = std::move(served).error();
   }
+  made_ = 0;
   std::vector<std::shared_ptr<Served>> old;
   std::set<std::string> versions;
   {
@@ -279,6 +368,8 @@ Status Repository::open_now() {
   NNEX_ASSIGN(const auto found, std::move(all));
   for (const auto& [name, places] : found)  // what is asked for at the start is a mistake in the question
     if (!places[0].fault.empty()) return Error(Code::invalid_argument, places[0].fault);
+  NNEX_TRY(read_settings_file());
+  NNEX_TRY(check_settings(found));
   several_ = found.size() > 1;
   {
     const std::lock_guard lock(mutex_);
@@ -317,6 +408,8 @@ void Repository::begin_reload(Done done) {
   log_passed_over(reload->passed);
   if (!all.ok()) return reload->done(std::move(all).error());
   reload->found = std::move(all).value();
+  if (Status read = read_settings_file(); !read.ok()) return reload->done(std::move(read));
+  reload->first = check_settings(reload->found);
   reload->look = ++looks_;
   std::set<std::string> gone, names;
   for (const auto& model : reload->found) names.insert(model.first);
@@ -411,14 +504,26 @@ std::vector<std::string> Repository::versions(const std::string& name) const {
 std::vector<IndexEntry> Repository::index_now() const {
   std::vector<PassedOver> passed;
   const auto found = find_models(options_, passed);
+  std::vector<Place> known;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [name, state] : models_) known.insert(known.end(), state.places.begin(), state.places.end());
+  }
+  std::set<std::string> gone;  // looked for while nobody waits for the mutex
+  for (const Place& place : known)
+    if (is_gone(place.path)) gone.insert(place.path);
   const std::lock_guard lock(mutex_);
   std::vector<IndexEntry> out;
   for (const auto& [name, state] : models_) {
     for (const Place& place : state.places) {
       const bool loaded = state.loaded.count(place.version) > 0;
-      const auto reason = state.reasons.find(place.version);
-      out.push_back({name, place.version, loaded ? "READY" : "UNAVAILABLE",
-                     reason == state.reasons.end() ? std::string() : reason->second});
+      const auto at = state.reasons.find(place.version);
+      std::string reason = at == state.reasons.end() ? std::string() : at->second;
+      if (gone.count(place.path)) {
+        reason += fmt::format("{}'{}' is no longer there", reason.empty() ? "" : "; ", place.path);
+        if (loaded) reason += ": what was loaded of it answers on";
+      }
+      out.push_back({name, place.version, loaded ? "READY" : "UNAVAILABLE", std::move(reason)});
     }
   }
   if (!found.ok()) return out;

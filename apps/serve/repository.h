@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,9 +15,11 @@
 #include "nnex/inspect.h"
 #include "nnex/load.h"
 #include "serve/log.h"
+#include "serve/memory.h"
 #include "serve/metrics.h"
 #include "serve/protocol.h"
 #include "serve/scheduler.h"
+#include "serve/settings.h"
 #include "serve/worker.h"
 
 namespace nnex::serve {
@@ -28,6 +31,8 @@ struct RepositoryOptions {
   int versions = 1;                ///< Of each model as many, the highest; 0: all.
   LoadOptions load;
   SchedulerOptions scheduler;
+  std::string settings;  ///< A file of single models' settings, read whenever models are loaded; empty: none.
+  int64_t memory = 0;    ///< Bytes that all models together may take; 0: any number.
 };
 
 /// Where a version of a model lies.
@@ -59,9 +64,9 @@ struct Served {
   std::shared_ptr<ModelMetrics> metrics;
   std::unique_ptr<Scheduler> scheduler;
   bool batched = false;
-  int64_t max_batch = 1;
-  int instances = 1;
-  std::chrono::microseconds delay{0};
+  SchedulerOptions options;                          ///< How it is run.
+  std::optional<std::chrono::microseconds> timeout;  ///< Of a request, where it is its own.
+  int64_t memory = 0;                                ///< Bytes, where all models' are bounded.
 
   Ports ports() const { return {model.inputs(), model.outputs()}; }
 };
@@ -129,6 +134,12 @@ class Repository {
   };
 
   Result<std::shared_ptr<Served>> make(const Place& place) const;
+  Result<std::shared_ptr<Served>> made(const Place& place, Clock::time_point begin) const;
+  Result<LoadOptions> load_options(const ModelSettings& settings, const ModelSource& source) const;
+  SchedulerOptions scheduler_options(const ModelSettings& settings) const;
+  Status check_room(const ModelMemory& needed) const;
+  Status read_settings_file();
+  Status check_settings(const Found& found) const;
   std::map<std::string, int64_t> symbols_for(const Inspection& inspection) const;
   Status load_now(const std::string& name);
   Status load_found(const std::string& name, const Found& found, const std::vector<PassedOver>& passed);
@@ -152,6 +163,8 @@ class Repository {
   bool looked_ = false;                         // open() has, at all folders
   std::vector<Listed> lookers_;                 // who waits for the next look
   std::atomic<bool> opened_{false};
+  Settings settings_;                          // the loader's, too
+  int64_t made_ = 0;                           // bytes of models that were loaded and do not answer yet
   uint64_t looks_ = 0;                         // the loader's, from here on: how often it looked at the folders
   std::map<std::string, uint64_t> looked_at_;  // in which look each model was found that was loaded or unloaded last
   Worker loader_;  // one thing after the other, so that two loads never take memory together

@@ -141,6 +141,12 @@ void Scheduler::cancel(const std::shared_ptr<Work>& work) {
   finish(work, Clock::now(), Error(Code::cancelled, "nobody waits for the answer"), 0);
 }
 
+std::string Scheduler::warmed() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return begun_ >= workers_.size(); });
+  return cold_;
+}
+
 void Scheduler::close() {
   {
     const std::lock_guard lock(mutex_);
@@ -227,7 +233,16 @@ void Scheduler::serve() {
   SessionOptions options;
   options.threads = options_.threads;
   auto instance = std::make_unique<Instance>(Instance{model_.session(options), {}, 0});
+  std::string cold;
+  for (int64_t i = 0; i < options_.warm_up && cold.empty(); ++i)
+    if (const auto results = instance->session.run(options_.trial); !results.ok()) cold = results.error().message();
+  {
+    const std::lock_guard lock(mutex_);
+    ++begun_;
+    if (cold_.empty()) cold_ = std::move(cold);
+  }
   give_back(std::move(instance));
+  changed_.notify_all();
   for (Works batch = next(instance); !batch.empty(); batch = next(instance)) {
     run(*instance, batch);
     give_back(std::move(instance));

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct SchedulerOptions {
   size_t queue = 1024;                 ///< Requests that may wait.
   /// A session that nobody has used for so long gives back the memory of its runs.
   std::chrono::microseconds idle{10'000'000};
+  /// Inputs of runs that each instance does before it is used, and how many.
+  std::vector<Value> trial;
+  int64_t warm_up = 0;
   /// Runs that take no longer are done by the caller's thread (run_now): what waking another and being woken takes.
   std::chrono::microseconds brief{20};
 };
@@ -76,6 +80,8 @@ class Scheduler {
   bool run_now(const std::shared_ptr<Work>& work);
   /// Nobody wants the answer any more: it leaves the queue, and a run that nobody else waits for stops.
   void cancel(const std::shared_ptr<Work>& work);
+  /// Waits until every instance has done its runs of warm_up; why one could not, else empty.
+  std::string warmed();
   /// Takes no more, and returns when all that it took is done.
   void close();
 
@@ -117,6 +123,8 @@ class Scheduler {
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Work>> queue_;
   std::vector<std::unique_ptr<Instance>> idle_;  // instances that nobody uses, the last one used at the end
+  size_t begun_ = 0;                             // instances that were warmed up
+  std::string cold_;                             // why one was not
   bool closed_ = false, gathering_ = false;
   Clock::duration late_{0};                                   // that the clock wakes a thread by, of late
   Clock::duration row_time_{0};                               // of a run's row, of late

@@ -76,6 +76,8 @@ Result<bool> serve_now(const Options& o, const Log& log) {
   repository_options.named = o.named;
   repository_options.versions = o.versions;
   repository_options.load = o.load;
+  repository_options.settings = o.settings_file;
+  if (o.total_memory > 0) repository_options.memory = o.total_memory - o.queue_bytes;
   repository_options.scheduler.instances = o.instances;
   repository_options.scheduler.threads = o.threads;
   repository_options.scheduler.max_batch = o.max_batch;
@@ -102,11 +104,11 @@ Result<bool> serve_now(const Options& o, const Log& log) {
   server_options.host = o.host;
   server_options.port = o.port;
   server_options.connections = o.connections;
+  if (o.grpc_port) server_options.files = kFilesWithGrpc;
   const int64_t request_limit = std::min(o.request_limit, o.queue_bytes);  // what is larger could never be held
   server_options.limits.body = static_cast<size_t>(request_limit);
   server_options.client_timeout = o.client_timeout;
   server_options.client_rate = o.client_rate;
-  if (o.grpc_port) server_options.files = kFilesWithGrpc;
   server_options.idle_timeout = o.idle_timeout;
   server_options.log_requests = o.log_requests;
   server_options.drain_delay = o.drain_delay;

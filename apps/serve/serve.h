@@ -15,6 +15,8 @@ struct Options {
   std::vector<std::string> paths, named;  ///< Models and folders of models; "NAME=PATH".
   int versions = 1;                       ///< Of each model as many, the highest; 0: all.
   LoadOptions load;
+  std::string settings_file;  ///< Of single models; empty: all are served alike.
+  int64_t total_memory = 0;   ///< Bytes of all models, and of what requests and responses may hold; 0: any number.
 
   std::string host = "127.0.0.1";
   int port = 8000;               ///< 0: a free one.
