@@ -320,7 +320,7 @@ def test_protocol():
         equal(s.json('GET', '/v2/health/ready'), {'ready': True}, 'ready')
         about = s.json('GET', '/v2')
         equal(about['name'], 'nnex', 'name')
-        equal(set(about['extensions']), {'binary_tensor_data', 'model_configuration', 'model_repository', 'parameters', 'statistics'}, 'extensions')  # nothing that is not done
+        equal(set(about['extensions']), {'binary_tensor_data', 'classification', 'model_configuration', 'model_repository', 'parameters', 'statistics'}, 'extensions')  # nothing that is not done
         equal(s.json('GET', '/v2/models/model/ready'), {'name': 'model', 'ready': True}, 'model ready')
         for path in '/v2/models/model', '/v2/models/model/versions/1':
             equal(s.json('GET', path),
@@ -471,7 +471,7 @@ def test_errors():
                 first(j).update(shape=[0, 3, 32, 32]))
         refused(400, "no output 'scores'", lambda j: j.update(outputs=[{'name': 'scores'}]))
         refused(400, 'asked for twice', lambda j: j.update(outputs=[{'name': 'probabilities'}] * 2))
-        refused(400, 'not supported', lambda j: j.update(outputs=[{'name': 'probabilities', 'parameters': {'classification': 3}}]))
+        refused(400, 'not supported', lambda j: j.update(outputs=[{'name': 'probabilities', 'parameters': {'shared_memory_region': 'r'}}]))
         refused(400, 'must be a whole number', lambda j: j.update(parameters={'timeout': 'soon'}))
         refused(400, 'binary_data_size is 12; 0 bytes are left', lambda j: (first(j).pop('data'), first(j).update(parameters={'binary_data_size': 12})))
         refused(400, 'input \'picture\': "data" has lists of different lengths', lambda j: first(j).update(data=[[1, 2], [3]]))
@@ -519,7 +519,7 @@ def test_errors():
         got = s.raw(b'POST %s HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFF\r\n' % INFER.encode())
         check(got.startswith(b'HTTP/1.1 413 '), got)
         equal(s.ask('POST', '/v2/repository/index', b'[' * 100000)[0], 413, 'an index request that is too large')
-        equal(s.ask('POST', INFER, b'{}', {'Content-Encoding': 'gzip'})[0], 415, 'gzip')
+        equal(s.ask('POST', INFER, b'{}', {'Content-Encoding': 'br'})[0], 415, 'br')
         got = s.raw(b'POST %s HTTP/1.1\r\nHost: a\r\n\r\n' % INFER.encode())
         check(got.startswith(b'HTTP/1.1 411 '), got)
         equal([s.metric('nnex_inferences_total', '{model="model",version="1",code="%d"}' % code) for code in (411, 415, 500)],

@@ -108,6 +108,8 @@ void ServeOptions::add_to(Verb verb) {
               "without it all may")
       .type("NAME")
       .one_each();
+  verb.flag("--compress", server.compress,
+            "Compress answers for clients that take them so (Accept-Encoding: gzip, deflate); requests may always be");
   verb.option("--log", log, "Form of the log on standard error: text, json").one_of({"text", "json"});
   verb.flag("--log-requests", server.log_requests, "Log every request");
   verb.option("--otlp", server.otlp, "Send spans of requests to a collector of OpenTelemetry (OTLP over HTTP, JSON)")

@@ -145,9 +145,10 @@ std::optional<Response> Access::answer(const Request& request) const {
     r.headers.push_back({"Allow", "GET, HEAD, POST, OPTIONS"});
     if (!asks_leave) return r;
     r.headers.push_back({"Access-Control-Allow-Methods", "GET, HEAD, POST"});
-    r.headers.push_back({"Access-Control-Allow-Headers",
-                         "Authorization, Content-Type, Inference-Header-Content-Length, Timeout, Traceparent, "
-                         "Tracestate, X-API-Key"});
+    r.headers.push_back(
+        {"Access-Control-Allow-Headers",
+         "Authorization, Content-Encoding, Content-Type, Inference-Header-Content-Length, Timeout, Traceparent, "
+         "Tracestate, X-API-Key"});
     r.headers.push_back({"Access-Control-Max-Age", "600"});
     return r;
   }

@@ -8,6 +8,7 @@
 
 #include "nnex/elements.h"
 #include "nnex/environment.h"
+#include "serve/coding.h"
 #include "serve/model_facts.h"
 #include "shared/try.h"
 
@@ -97,6 +98,15 @@ Status check_load(const Json& body) {
 
 std::string_view name_of(const Path& path) { return path[2]; }
 
+/// A request holds so many bytes from now on. Error: limit; `busy`: others hold what it would need.
+Status hold(Lease& lease, int64_t bytes, bool& busy) {
+  if (lease.resize(bytes)) return {};
+  busy = lease.ever(bytes);
+  if (busy) return Error(Code::limit, "requests hold all memory there is for them");
+  return Error(Code::limit, fmt::format("the request takes {} bytes or more; requests and answers may hold {} together",
+                                        bytes, lease.limit()));
+}
+
 /// models/NAME[/versions/VERSION]: the version and where what follows begins.
 std::pair<std::string, size_t> version_in(const Path& path) {
   if (path.size() >= 5 && path[3] == "versions") return {path[4], 5};
@@ -137,6 +147,7 @@ Response Api::not_loaded(const std::string& name, const std::string& version) co
 struct Api::Inference {
   Call call;
   std::string name, version;
+  Coding coding = Coding::none;  // of the body
   std::optional<size_t> json_bytes;
   std::shared_ptr<const std::string> body;
   Reply reply;
@@ -149,70 +160,6 @@ Api::Api(Repository& repository, Metrics& metrics, Budget& budget, const Log& lo
     : repository_(repository), metrics_(metrics), budget_(budget), log_(log), options_(options) {}
 
 Api::~Api() { stop(); }
-
-/// Gives the trace back to the client, writes the log and records spans.
-Api::Reply Api::watched(Call& call, Reply reply) const {
-  const std::string* trace = call.request.header("traceparent");
-  auto parent = trace ? read_traceparent(*trace) : std::nullopt;
-  if (!parent) trace = nullptr;
-  const std::string& path = call.request.path;
-  const bool recorded = spans_ && path != "/metrics" && !path.starts_with("/v2/health");
-  if (call.request.header("origin")) {
-    Request page;
-    page.headers = {{"origin", *call.request.header("origin")}};
-    reply = [this, page = std::move(page), reply = std::move(reply)](Response response, Lease lease) {
-      access_.allow_page(page, response);
-      reply(std::move(response), std::move(lease));
-    };
-  }
-  if (!trace && !options_.log_requests && !recorded) return reply;
-  if (recorded) {
-    call.span = std::make_shared<RequestSpan>();
-    constexpr size_t kLongestState = 512;
-    const std::string* state = call.request.header("tracestate");
-    if (parent && state && state->size() <= kLongestState) parent->state = *state;
-    *call.span = {
-        std::move(parent), call.request.method, path, call.peer, call.grpc, 0, call.arrived, {}, {}, {}, {}, 0, {}};
-    if (!call.span->parent) call.span->trace_id = spans_->new_trace_id();
-  }
-  if (options_.log_requests) call.note = std::make_shared<RequestNote>();
-  struct Facts {
-    std::string trace, method, path, peer;
-    size_t bytes;
-    bool grpc;
-    Clock::time_point arrived;
-    std::shared_ptr<RequestSpan> span;
-    std::shared_ptr<RequestNote> note;
-  };
-  auto facts = std::make_shared<Facts>(Facts{trace ? *trace : std::string(), call.request.method, path, call.peer,
-                                             call.request.body.size(), call.grpc, call.arrived, call.span, call.note});
-  return [this, facts, reply = std::move(reply)](Response response, Lease lease) {
-    if (!facts->trace.empty()) response.headers.push_back({"traceparent", facts->trace});
-    const auto now = Clock::now();
-    if (options_.log_requests) {
-      const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now - facts->arrived).count();
-      Json line = {{"status", response.status}, {"method", facts->method},     {"path", facts->path}, {"us", us},
-                   {"in", facts->bytes},        {"out", response.body.size()}, {"peer", facts->peer}};
-      for (const auto& [name, text] :
-           {std::pair("model", &facts->note->model), {"version", &facts->note->version}, {"id", &facts->note->id}})
-        if (!text->empty()) line[name] = *text;
-      if (facts->grpc) line["protocol"] = "grpc";
-      if (!facts->trace.empty()) line["traceparent"] = facts->trace;
-      if (facts->span && !facts->span->trace_id.empty()) line["trace"] = facts->span->trace_id;
-      if (response.status >= 400) {
-        const Json error = Json::parse(response.body, nullptr, false);
-        if (error.is_object() && error.contains("error")) line["because"] = error["error"];
-      }
-      log_.line("request", line);
-    }
-    if (facts->span) {
-      facts->span->status = response.status;
-      facts->span->answered = now;
-    }
-    reply(std::move(response), std::move(lease));
-    if (facts->span) spans_->add(std::move(*facts->span));
-  };
-}
 
 void Api::count_refused(const Request& request, int status, Clock::time_point arrived) const {
   const auto path = segments_of(request.path);
@@ -281,10 +228,11 @@ Response Api::health(const Request& request, const Path& path) const {
 }
 
 Response Api::server_metadata() const {
-  return json(
-      {{"name", "nnex"},
-       {"version", environment().version},
-       {"extensions", {"binary_tensor_data", "model_configuration", "model_repository", "parameters", "statistics"}}});
+  return json({{"name", "nnex"},
+               {"version", environment().version},
+               {"extensions",
+                {"binary_tensor_data", "classification", "model_configuration", "model_repository", "parameters",
+                 "statistics"}}});
 }
 
 Response Api::model(const Call& call, const Path& path) const {
@@ -419,8 +367,11 @@ std::shared_ptr<Pending> Api::infer(Call& call, const Path& path, const Reply& r
     return nullptr;
   }
   if (!request.has_body) return refuse(in, 411, "the request has no body: needed Content-Length"), nullptr;
-  if (const std::string* coding = request.header("content-encoding"); coding && *coding != "identity")
-    return refuse(in, 415, fmt::format("Content-Encoding '{}': needed identity", *coding)), nullptr;
+  if (const std::string* h = request.header("content-encoding")) {
+    const auto coding = coding_of(*h);
+    if (!coding) return refuse(in, 415, fmt::format("Content-Encoding '{}': needed {}", *h, known_codings())), nullptr;
+    in->coding = *coding;
+  }
   if (const std::string* h = request.header("inference-header-content-length")) {
     const auto n = whole(*h);
     if (!n || *n < 0) return refuse(in, 400, "Inference-Header-Content-Length is no number of bytes"), nullptr;
@@ -431,7 +382,29 @@ std::shared_ptr<Pending> Api::infer(Call& call, const Path& path, const Reply& r
     if (!n || *n < 0) return refuse(in, 400, "timeout: needed a number of microseconds"), nullptr;
     if (*n > 0) in->request.timeout_us = *n;
   }
-  in->body = std::make_shared<const std::string>(std::move(in->call.request.body));
+  if (in->coding == Coding::none) {
+    in->body = std::make_shared<const std::string>(std::move(in->call.request.body));
+    admit(in, false);
+  } else {
+    reader_.post([this, in] { unpack(in); });  // a small one, too, may become large
+  }
+  return in->pending;
+}
+
+/// The body as it was before it was compressed.
+void Api::unpack(const std::shared_ptr<Inference>& in) {
+  const std::string packed = std::exchange(in->call.request.body, {});
+  const auto held = static_cast<int64_t>(packed.capacity());
+  bool busy = false;
+  const auto room = [&](int64_t bytes) { return hold(in->call.lease, held + bytes, busy); };
+  auto body = unpacked(packed, in->coding, options_.request_limit, room);
+  if (!body.ok()) return refuse(in, busy ? 429 : status_of(body.error()), body.error().message());
+  in->body = std::make_shared<const std::string>(std::move(body).value());
+  admit(in, true);
+}
+
+/// Takes the memory that reading the body may take, and reads it: a large one by the thread for that.
+void Api::admit(const std::shared_ptr<Inference>& in, bool by_reader) {
   const size_t json_bytes = std::min(in->json_bytes.value_or(in->body->size()), in->body->size());
   const int64_t needed =
       static_cast<int64_t>(in->body->capacity()) + reading_memory(std::string_view(*in->body).substr(0, json_bytes));
@@ -439,14 +412,12 @@ std::shared_ptr<Pending> Api::infer(Call& call, const Path& path, const Reply& r
     return refuse(in, 413,
                   fmt::format("reading {} bytes of JSON may take {} MiB, more than requests may hold together; numbers "
                               "as binary data take a tenth",
-                              json_bytes, needed >> 20)),
-           nullptr;
-  if (!in->call.lease.resize(needed)) return refuse(in, 429, "requests hold all memory there is for them"), nullptr;
-  if (json_bytes > kLargeJson)
+                              json_bytes, needed >> 20));
+  if (!in->call.lease.resize(needed)) return refuse(in, 429, "requests hold all memory there is for them");
+  if (json_bytes > kLargeJson && !by_reader)
     reader_.post([this, in] { read(in); });
   else
     read(in);
-  return in->pending;
 }
 
 /// The response, or the Error that memory for it cannot be had.
@@ -464,15 +435,7 @@ Result<Response> Api::answer_of(const Inference& in, const std::vector<Value>& r
 void Api::read(const std::shared_ptr<Inference>& in) {
   const std::optional<int64_t> header_timeout = in->request.timeout_us;
   bool busy = false;
-  const Room room = [&](int64_t bytes) -> Status {
-    Lease& lease = in->call.lease;
-    if (lease.resize(lease.bytes() + bytes)) return {};
-    busy = lease.ever(lease.bytes() + bytes);
-    if (busy) return Error(Code::limit, "requests hold all memory there is for them");
-    return Error(Code::limit,
-                 fmt::format("the request takes {} bytes or more; requests and answers may hold {} together",
-                             lease.bytes() + bytes, lease.limit()));
-  };
+  const Room room = [&](int64_t bytes) { return hold(in->call.lease, in->call.lease.bytes() + bytes, busy); };
   while (true) {
     auto request = read_infer(in->body, in->json_bytes, in->served->ports(), &in->request.id, room);
     if (in->call.note) in->call.note->id = in->request.id.value_or("");
@@ -524,6 +487,24 @@ bool Api::make_room(const std::shared_ptr<Inference>& in, int64_t bytes) {
   return false;
 }
 
+/// Compresses an answer for a client that takes it so, where there is memory for both.
+void Api::compress(const std::shared_ptr<Inference>& in, Response& response) const {
+  constexpr size_t kSmall = 1024;  // bytes that a network sends at once anyway
+  const std::string* accept = in->call.request.header("accept-encoding");
+  if (!options_.compress || in->call.grpc) return;
+  response.headers.push_back({"Vary", "Accept-Encoding"});
+  const Coding coding = accept ? accepted(*accept) : Coding::none;
+  Lease& lease = in->call.lease;
+  const auto held = static_cast<int64_t>(response.body.capacity());
+  if (coding == Coding::none || response.body.size() < kSmall || !lease.resize(2 * held)) return;
+  if (auto smaller = packed(response.body, coding)) {
+    response.body = std::move(*smaller);
+    response.body.shrink_to_fit();
+    response.headers.push_back({"Content-Encoding", std::string(name_of(coding))});
+  }
+  lease.force(static_cast<int64_t>(response.body.capacity()));
+}
+
 void Api::finish(const std::shared_ptr<Inference>& in, Outcome outcome) const {
   const bool gone = in->pending->forget();
   const auto served = in->served;
@@ -537,10 +518,11 @@ void Api::finish(const std::shared_ptr<Inference>& in, Outcome outcome) const {
     return gone ? refuse(in, 499, told(error)) : fail(in, error, told(error));
   }
   in->body.reset();
-  if (!make_room(in, response_bytes(in->request, *outcome.results))) return;
+  if (!make_room(in, response_bytes(in->request, served->ports(), *outcome.results))) return;
   auto response = answer_of(*in, *outcome.results);
   if (!response.ok()) return fail(in, response.error(), response.error().message());
   if (!make_room(in, static_cast<int64_t>(response->body.capacity()))) return;
+  compress(in, *response);
   const auto time = Clock::now() - in->call.arrived;
   served->metrics->count(gone ? 499 : 200, time);
   if (!gone) {

@@ -23,6 +23,8 @@ namespace nnex::serve {
 struct ApiOptions {
   std::chrono::microseconds timeout{60'000'000};  ///< Of a request, where it asks for none or a longer one.
   bool log_requests = false;
+  size_t request_limit = 64 << 20;  ///< Bytes that a compressed body may unpack to.
+  bool compress = false;            ///< Answers, for clients that take them so.
 };
 
 /// What the log tells of a request beside its path, as far as it came.
@@ -98,7 +100,10 @@ class Api {
   static void refuse(const std::shared_ptr<Inference>& inference, int status, std::string_view message);
   static void refuse(const std::shared_ptr<Inference>& inference, Response response);
   void fail(const std::shared_ptr<Inference>& inference, const Error& error, std::string_view message) const;
+  void unpack(const std::shared_ptr<Inference>& inference);
+  void admit(const std::shared_ptr<Inference>& inference, bool by_reader);
   void read(const std::shared_ptr<Inference>& inference);
+  void compress(const std::shared_ptr<Inference>& inference, Response& response) const;
   static Result<Response> answer_of(const Inference& in, const std::vector<Value>& results);
   static bool make_room(const std::shared_ptr<Inference>& inference, int64_t bytes);
   void finish(const std::shared_ptr<Inference>& inference, Outcome outcome) const;

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "nnex/elements.h"
+#include "serve/classes.h"
 #include "serve/infer_json.h"
 #include "shared/json.h"
 #include "shared/try.h"
@@ -123,11 +125,13 @@ std::string names_of(const std::vector<PortInfo>& ports) {
 }
 
 /// Parameters that change what an answer means and that nnex lacks. Any others are the client's own business.
-Status check_parameters(const Parameters& parameters, std::string_view whose) {
+Status check_parameters(const Parameters& parameters, std::string_view whose, bool of_output = false) {
   for (const auto& [name, value] : parameters) {
-    if (name.starts_with("shared_memory_") || name == "classification" || name == "sequence_id" ||
-        name == "sequence_start" || name == "sequence_end")
+    if (name.starts_with("shared_memory_") || name == "sequence_id" || name == "sequence_start" ||
+        name == "sequence_end")
       return refused(fmt::format("{}: the parameter '{}' is not supported", whose, name));
+    if (name == "classification" && !of_output)
+      return refused(fmt::format("{}: the parameter '{}' is of outputs alone", whose, name));
   }
   return {};
 }
@@ -219,9 +223,14 @@ class Reader {
       for (const WantedOutput& other : out.outputs)
         if (other.port == at) return refused(fmt::format("output '{}' is asked for twice", port->name));
       const std::string whose = fmt::format("output '{}'", port->name);
-      NNEX_TRY(check_parameters(output.parameters, whose));
+      NNEX_TRY(check_parameters(output.parameters, whose, true));
       NNEX_ASSIGN(const auto binary, parameter<bool>(output.parameters, "binary_data", whose, "true or false"));
-      out.outputs.push_back({at, binary.value_or(all.value_or(false))});
+      constexpr const char* kCount = "a whole number from 1";
+      NNEX_ASSIGN(const auto classes, parameter<int64_t>(output.parameters, "classification", whose, kCount));
+      if (classes && *classes < 1)
+        return refused(fmt::format("{}: the parameter 'classification' must be {}", whose, kCount));
+      if (classes && port->dtype == DType::str) return refused(fmt::format("{} is text, which has no classes", whose));
+      out.outputs.push_back({at, binary.value_or(all.value_or(false)), classes.value_or(0)});
     }
     return {};
   }
@@ -348,29 +357,43 @@ Result<InferRequest> read_infer(std::shared_ptr<const std::string> body, std::op
   return Reader(std::move(body), end, ports, room).run(std::move(json));
 }
 
-int64_t response_bytes(const InferRequest& request, const std::vector<Value>& results) {
+int64_t response_bytes(const InferRequest& request, const Ports& ports, const std::vector<Value>& results) {
+  constexpr int64_t kClass = 64;  // as a text of a tensor, and of the answer
   int64_t bytes = 0;
   for (const WantedOutput& wanted : request.outputs)
-    if (const Tensor* t = results[wanted.port].tensor())
+    if (const Tensor* t = results[wanted.port].tensor(); t && wanted.classes > 0) {
+      const ClassCount count = class_count(*t, wanted.classes, ports.rows);
+      bytes += count.groups * count.each * kClass + t->count() / std::max<int64_t>(1, count.groups) * 8;
+    } else if (t) {
       bytes += wanted.binary ? static_cast<int64_t>(binary_size(*t)) : t->count() * 2;  // a digit and a comma
+    }
   return bytes;
 }
 
 Result<Response> write_infer(const std::string& model, const std::string& version, const InferRequest& request,
                              const Ports& ports, const std::vector<Value>& results) {
+  std::vector<Tensor> shown(request.outputs.size());  // as they are answered
+  for (size_t i = 0; i < shown.size(); ++i) {
+    const WantedOutput& wanted = request.outputs[i];
+    const Tensor* t = results[wanted.port].tensor();
+    if (!t || datatype_of(t->dtype()).empty())
+      return refused(fmt::format("output '{}' is {}, which the protocol cannot carry", ports.outputs[wanted.port].name,
+                                 results[wanted.port].text()));
+    shown[i] = *t;
+    if (wanted.classes == 0) continue;
+    NNEX_ASSIGN(shown[i], classified(*t, wanted.classes, ports.rows));
+  }
   std::string json = fmt::format(R"({{"model_name":{},"model_version":{},)", json_text(model), json_text(version));
   if (request.id) json += fmt::format(R"("id":{},)", json_text(*request.id));
   json += "\"outputs\":[";
   size_t binary = 0;
   bool any = false;
-  for (const WantedOutput& wanted : request.outputs) {
+  for (size_t i = 0; i < shown.size(); ++i) {
+    const WantedOutput& wanted = request.outputs[i];
     const PortInfo& port = ports.outputs[wanted.port];
-    const Tensor* t = results[wanted.port].tensor();
-    const std::string_view datatype = t ? datatype_of(t->dtype()) : std::string_view();
-    if (datatype.empty())
-      return refused(
-          fmt::format("output '{}' is {}, which the protocol cannot carry", port.name, results[wanted.port].text()));
-    if (&wanted != request.outputs.data()) json += ',';
+    const Tensor* t = &shown[i];
+    const std::string_view datatype = datatype_of(t->dtype());
+    if (i > 0) json += ',';
     json += fmt::format(R"({{"name":{},"datatype":"{}","shape":[{}],)", json_text(port.name), datatype,
                         fmt::join(t->shape().extents(), ","));
     if (wanted.binary) {
@@ -395,8 +418,8 @@ Result<Response> write_infer(const std::string& model, const std::string& versio
     out.type = "application/octet-stream";
     out.headers.push_back({"Inference-Header-Content-Length", fmt::to_string(json.size())});
     json.reserve(json.size() + binary);
-    for (const WantedOutput& wanted : request.outputs)
-      if (wanted.binary) append_bytes(json, *results[wanted.port].tensor());
+    for (size_t i = 0; i < shown.size(); ++i)
+      if (request.outputs[i].binary) append_bytes(json, shown[i]);
   }
   out.body = std::move(json);
   return out;

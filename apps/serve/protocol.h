@@ -27,11 +27,13 @@ inline Error refused(std::string message) { return Error(Code::invalid_argument,
 struct Ports {
   const std::vector<PortInfo>& inputs;
   const std::vector<PortInfo>& outputs;
+  bool rows = false;  ///< The first axis of each is rows, which are independent of each other.
 };
 
 struct WantedOutput {
   size_t port = 0;
   bool binary = false;  ///< Its bytes follow the JSON object.
+  int64_t classes = 0;  ///< So many of the largest numbers as texts (classes.h); 0: the output itself.
 };
 
 /// A request for an inference.
@@ -57,8 +59,8 @@ using Room = std::function<Status(int64_t bytes)>;
 Result<InferRequest> read_infer(std::shared_ptr<const std::string> body, std::optional<size_t> json_bytes,
                                 const Ports& ports, std::optional<std::string>* id = nullptr, const Room& room = {});
 
-/// Bytes that the response to a request has at least.
-int64_t response_bytes(const InferRequest& request, const std::vector<Value>& results);
+/// Bytes that the response to a request has at least; those that classes may take are in it.
+int64_t response_bytes(const InferRequest& request, const Ports& ports, const std::vector<Value>& results);
 
 /// The response to a request. `results`: of the model, in its order. Errors: invalid_argument (an output that JSON, or
 /// the protocol, cannot carry), limit.

@@ -68,7 +68,7 @@ struct Served {
   std::optional<std::chrono::microseconds> timeout;  ///< Of a request, where it is its own.
   int64_t memory = 0;                                ///< Bytes, where all models' are bounded.
 
-  Ports ports() const { return {model.inputs(), model.outputs()}; }
+  Ports ports() const { return {model.inputs(), model.outputs(), batched}; }
 };
 
 /// A line of the index.

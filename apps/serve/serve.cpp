@@ -88,6 +88,8 @@ Result<bool> serve_now(const Options& o, const Log& log) {
   ApiOptions api_options;
   api_options.timeout = o.timeout;
   api_options.log_requests = o.log_requests;
+  api_options.compress = o.compress;
+  api_options.request_limit = static_cast<size_t>(std::min(o.request_limit, o.queue_bytes));
   Api api(repository, metrics, budget, log, api_options);
   Access& access = api.access();
   access.model_control = o.model_control;

@@ -42,6 +42,8 @@ struct Options {
   std::chrono::microseconds drain_delay{1'000'000};     ///< From "not ready" until no connection is taken (SIGTERM).
   std::chrono::microseconds drain_timeout{30'000'000};  ///< For what is in flight then.
 
+  bool compress = false;  ///< Answers, for clients that take them so.
+
   bool json_log = false, log_requests = false;
   std::string otlp;  ///< "http://127.0.0.1:4318": a collector of OpenTelemetry that gets a span of each request.
 };
