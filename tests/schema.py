@@ -6,9 +6,12 @@ Needs python3-jsonschema; 77 and a sentence where it is missing. Last line: N pa
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import urllib.error
+import urllib.request
 
 try:
     import jsonschema
@@ -147,6 +150,26 @@ printed('batch', model, '--input', 'bytes', '--output', 'answers', '--force', '-
 with open(os.path.join(scratch.name, 'answers', 'manifest.jsonl')) as file:
     for line in file:
         tell(jsonschema.Draft202012Validator(schemas['nnex.batch/1']).is_valid(json.loads(line)), 'nnex.batch/1: in a manifest: ' + line[:60].strip())
+log = subprocess.run([NNEX, 'serve', 'absent.onnx', '--port', '0', '--log', 'json'], capture_output=True, text=True, cwd=scratch.name).stderr
+if 'libevent' not in log:  # a build with the server
+    with subprocess.Popen([NNEX, 'serve', model, '--port', '0', '--log', 'json', '--log-requests', '--drain-delay', '0'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        address = server.stdout.readline().split()[-1]
+        for path in '/v2/repository/models/model/load', '/v2/models/model/infer':
+            try:
+                urllib.request.urlopen(urllib.request.Request(address + path, b'{}', {'traceparent': '00-%032x-%016x-01' % (1, 1)})).read()
+            except urllib.error.HTTPError:
+                pass  # there are no inputs
+        server.send_signal(signal.SIGHUP)
+        lines = [server.stderr.readline()]
+        while json.loads(lines[-1])['event'] != 'reloaded':
+            lines.append(server.stderr.readline())
+        server.terminate()
+        lines += server.stderr.read().splitlines()
+    for line in lines + log.splitlines():
+        tell(jsonschema.Draft202012Validator(schemas['nnex.serve_log/1']).is_valid(json.loads(line)), 'nnex.serve_log/1: ' + line.strip()[:100])
+    events = {json.loads(line)['event'] for line in lines + log.splitlines()}
+    tell(events >= {'began', 'listening', 'loaded', 'ready', 'request', 'unloaded', 'reloaded', 'draining', 'ended', 'load failed', 'failed'}, 'nnex.serve_log/1: its events')
+    tell(json.loads(lines[0])['schema'] == 'nnex.serve_log/1', 'nnex.serve_log/1: named in the first line')
 with open(os.path.join(scratch.name, 'answers', 'circle.png.json')) as file:
     of(json.load(file), 'an answer of nnex batch')
 print('%d passed, %d failed' % (counts['passed'], counts['failed']))

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <future>
 
+#include "nnex/environment.h"
 #include "serve/grpc/front.h"
 #include "serve/notify.h"
 #include "serve/server.h"
@@ -201,6 +202,7 @@ bool available() { return true; }
 
 Result<bool> serve(const Options& options) {
   const Log log(options.json_log ? Log::Form::json : Log::Form::text);
+  log.line("began", {{"schema", "nnex.serve_log/1"}, {"version", environment().version}});
   Result<bool> all = serve_now(options, log);
   if (!all.ok() && options.json_log) log.line("failed", {{"error", all.error().text(cli::flag_words)}});
   return all;
