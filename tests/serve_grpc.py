@@ -359,6 +359,27 @@ def test_crowd():
             close(floats(c.ModelInfer(ask(3), wait_for_ready=True, timeout=10).raw_output_contents[0]), wanted(3))
 
 
+def test_compressed():
+    """A message that gRPC has compressed is refused, and takes no memory for what it would become."""
+    with Server(os.path.join(serve.SHAPES, 'model.onnx'), '--request-limit', 1 << 20) as s, s.client() as c:
+        c.ModelInfer(ask(0))
+        peak, over = [s.memory()], threading.Event()
+
+        def watch():
+            while not over.wait(0.002):
+                peak.append(s.memory())
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        for algorithm in grpc.Compression.Gzip, grpc.Compression.Deflate:
+            refused(grpc.StatusCode.UNIMPLEMENTED, 'ompression algorithm', c.ModelInfer, ask(0), compression=algorithm)
+            with grpc.insecure_channel('127.0.0.1:%d' % s.grpc_port, compression=algorithm) as channel:
+                code_of(channel.unary_unary('/inference.GRPCInferenceService/ModelInfer'), bytes(256 << 20), timeout=60)
+        over.set()
+        watcher.join()
+        check(max(peak) < peak[0] + (64 << 20), 'from %d to %d MiB' % (peak[0] >> 20, max(peak) >> 20))
+        close(floats(c.ModelInfer(ask(1)).raw_output_contents[0]), wanted(1))
+
+
 def test_many():
     """Many calls at once, over both protocols, each with its own answer; SIGTERM answers what was begun."""
     with Server(os.path.join(serve.SHAPES, 'model.onnx'), '--drain-delay', 300) as s:
