@@ -111,7 +111,7 @@ def test_total_memory():
             s.json('POST', '/v2/repository/models/a/load')  # beside the old one: 60 of 90
             repository(folder, c=weighted(60), d=weighted(40))
             why = s.json('POST', '/v2/repository/models/c/load', status=400)['error']
-            check('needed 60.0 MiB (weights 60.0, each of 1 instance 0.0); found 50.0 MiB of 90.0 that --total-memory leaves to models, which hold 40.0' in why, why)
+            check('needed 60.0 MiB (weights 60.0); found 50.0 MiB of 90.0 that --total-memory leaves to models, which hold 40.0' in why, why)
             check(index()['c'][0] == 'UNAVAILABLE' and 'needed 60.0 MiB' in index()['c'][1], index())
             equal(s.json('POST', '/v2/models/a/infer', of_numbers([1, 2, 3, 4]))['outputs'][0]['data'], [1, 2, 3, 4], 'a')
             s.json('POST', '/v2/repository/models/d/load')

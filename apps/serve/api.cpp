@@ -393,13 +393,14 @@ std::shared_ptr<Pending> Api::infer(Call& call, const Path& path, const Reply& r
 
 /// The body as it was before it was compressed.
 void Api::unpack(const std::shared_ptr<Inference>& in) {
-  const std::string packed = std::exchange(in->call.request.body, {});
+  std::string packed = std::exchange(in->call.request.body, {});
   const auto held = static_cast<int64_t>(packed.capacity());
   bool busy = false;
   const auto room = [&](int64_t bytes) { return hold(in->call.lease, held + bytes, busy); };
   auto body = unpacked(packed, in->coding, options_.request_limit, room);
   if (!body.ok()) return refuse(in, busy ? 429 : status_of(body.error()), body.error().message());
   in->body = std::make_shared<const std::string>(std::move(body).value());
+  std::string().swap(packed);
   admit(in, true);
 }
 

@@ -11,8 +11,10 @@ namespace nnex::serve {
 std::string in_mib(int64_t bytes) { return fmt::format("{:.1f}", static_cast<double>(bytes) / (1 << 20)); }
 
 std::string ModelMemory::text() const {
-  return fmt::format("{} MiB (weights {}, each of {} instance{} {})", in_mib(all()), in_mib(weights), instances,
-                     instances == 1 ? "" : "s", in_mib(instance));
+  std::string out = fmt::format("{} MiB (weights {}", in_mib(all()), in_mib(weights));
+  if (instance > 0)
+    out += fmt::format(", each of {} instance{} {}", instances, instances == 1 ? "" : "s", in_mib(instance));
+  return out + ")";
 }
 
 ModelMemory memory_of(const Model& model, const Inspection& inspection, const SessionOptions& options, int instances,
