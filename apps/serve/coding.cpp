@@ -9,6 +9,7 @@
 #include <zlib.h>
 #endif
 
+#include "serve/http.h"
 #include "shared/try.h"
 
 namespace nnex::serve {
@@ -40,12 +41,6 @@ struct Stream {
 #else
 constexpr bool kThere = false;
 #endif
-
-std::string_view trimmed(std::string_view s) {
-  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
-  while (!s.empty() && (s.back() == ' ' || s.back() == '\t')) s.remove_suffix(1);
-  return s;
-}
 
 bool same_word(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),

@@ -29,12 +29,6 @@ std::string in_small_letters(std::string_view s) {
   return out;
 }
 
-std::string_view trimmed(std::string_view s) {
-  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
-  while (!s.empty() && (s.back() == ' ' || s.back() == '\t')) s.remove_suffix(1);
-  return s;
-}
-
 int hex(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   c = small(c);
@@ -70,6 +64,12 @@ bool lists(const std::string& value, std::string_view word) {
 }
 
 }  // namespace
+
+std::string_view trimmed(std::string_view s) {
+  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
+  while (!s.empty() && (s.back() == ' ' || s.back() == '\t')) s.remove_suffix(1);
+  return s;
+}
 
 const std::string* Request::header(std::string_view name) const {
   for (const Header& h : headers)

@@ -13,6 +13,9 @@
 
 namespace nnex::serve {
 
+/// Without blanks and tabs around it, as the parts of headers are read.
+std::string_view trimmed(std::string_view s);
+
 struct Header {
   std::string name;  ///< In small letters, in requests.
   std::string value;
