@@ -105,6 +105,16 @@ def test_hosts():
     check(out.returncode == 2 and "--allow-host: found 'http://a'; needed a name" in out.stderr, out.stderr)
 
 
+def test_long_texts_of_the_log():
+    """A client's own text comes back whole and is cut in the log."""
+    with Server(MODEL, '--log-requests') as s:
+        id = 'é' * 100_000
+        status, _, answer = s.ask('POST', INFER, json.dumps(json_request(0, id=id)))
+        equal((status, json.loads(answer)['id']), (200, id), 'the answer')
+        check(eventually(lambda: ' request ' in s.logged()), s.logged()[-500:])
+        check(max(map(len, s.logged().splitlines())) < 10_000, 'a line of the log')
+
+
 def test_paths():
     """A path of the protocol has one spelling: what a proxy's rule does not know, nobody answers."""
     with Server(MODEL) as s:

@@ -33,6 +33,16 @@ std::string now() {
 constexpr auto kFlush = std::chrono::milliseconds(500);
 constexpr size_t kPiece = 4096;  // that a pipe takes without waiting once it takes any
 
+/// A text that a client chose fills no log.
+void cut(std::string& text) {
+  constexpr size_t kLongest = 4096;
+  if (text.size() <= kLongest) return;
+  size_t end = kLongest;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  text.resize(end);
+  text += "...";
+}
+
 /// Whether standard error takes a piece now.
 bool takes(int wait_ms) {
   pollfd out = {STDERR_FILENO, POLLOUT, 0};
@@ -118,7 +128,10 @@ uint64_t Log::lost() const {
   return queue_->lost;
 }
 
-std::string Log::text_of(Form form, std::string_view event, const cli::Json& facts) {
+std::string Log::text_of(Form form, std::string_view event, const cli::Json& all) {
+  cli::Json facts = all;
+  for (auto& fact : facts)
+    if (fact.is_string()) cut(fact.get_ref<std::string&>());
   constexpr auto kReplace = cli::Json::error_handler_t::replace;
   std::string out;
   if (form == Form::json) {

@@ -34,7 +34,7 @@ class Log {
 
  private:
   struct Queue;
-  static std::string text_of(Form form, std::string_view event, const cli::Json& facts);
+  static std::string text_of(Form form, std::string_view event, const cli::Json& all);
 
   Form form_;
   std::shared_ptr<Queue> queue_;
