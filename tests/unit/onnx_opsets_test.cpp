@@ -12,6 +12,7 @@
 #include "nnex/compare.h"
 #include "nnex/load.h"
 #include "nnex/save.h"
+#include "passes/passes.h"
 #include "run/compile.h"
 #include "standards/onnx/text.h"
 #include "tensor/convert.h"
@@ -110,6 +111,53 @@ TEST(OnnxOpsets, InferenceIsSaid) {
             "(float[3,1,4] x, float[1,6,4] w, float[1,6,2] r) => (float[3,1,1,2] y) "
             "{ y = GRU<hidden_size = 2>(x, w, r) }",
             {"output_sequence: int = 1"}}});
+}
+
+/// What was made before the last state may be read by nobody, and have no name.
+TEST(OnnxOpsets, AFirstOutputMayBeAbsent) {
+  for (std::string_view outputs : {"u, y", "u, v, y"}) {
+    SCOPED_TRACE(outputs);
+    ir::Graph graph = graph_of(model_of(14, fmt::format("(float[3,1,4] x, float[1,8,4] w, float[1,8,2] r) => "
+                                                        "(float[1,1,2] y) {{ {} = LSTM<hidden_size = 2>(x, w, r) }}",
+                                                        outputs)));
+    ASSERT_TRUE(passes::drop_unused(graph).ok());
+    const auto wanted = answers(ir::Graph(graph));
+    auto model = to_onnx(graph, {{}, false, {}, 14});
+    ASSERT_TRUE(model.ok()) << model.error().text();
+    const auto found = answers(graph_of(model->model.text()));
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_TRUE(difference(wanted[0], found[0]).same());
+  }
+}
+
+/// A factor of 1 is not said where an operator becomes others.
+TEST(OnnxOpsets, SwishHasNoFactorThatItDoesNotNeed) {
+  const auto products = [](std::string_view alpha) {
+    const std::string text =
+        in_opset(model_of(24, fmt::format("(float[2,3] x) => (float[2,3] y) {{ y = Swish{}(x) }}", alpha)), 13, 1e-6);
+    size_t count = 0;
+    for (size_t at = text.find("Mul"); at != std::string::npos; at = text.find("Mul", at + 1)) ++count;
+    return count;
+  };
+  EXPECT_EQ(products(""), 1U);
+  EXPECT_EQ(products("<alpha = 1.5>"), 2U);
+}
+
+/// Of what a node became the operator that it was has its name, and no two nodes have one.
+TEST(OnnxOpsets, NamesStayWithOperators) {
+  ir::Graph graph = graph_of(model_of(17,
+                                      "(float[2,3] x) => (float[2,4] y) <float[3,4] w = {1,2,3,4,5,6,7,8,9,1,2,3}> "
+                                      "{ [gemm] y = Gemm(x, w) }"));
+  const NodeId product = graph.order().back();
+  const ValueId before = Builder(graph, product)("neg", {graph.inputs()[0]});
+  graph.set_input(product, 0, before);
+  auto model = to_onnx(graph, {{}, false, {}, 17});
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  const std::string text = onnx_format::print_model_text(model->model.text())->text;
+  const size_t at = text.find("[gemm]");
+  ASSERT_NE(at, std::string::npos) << text;
+  EXPECT_EQ(text.find("[gemm]", at + 1), std::string::npos) << text;
+  EXPECT_LT(text.find("Neg"), at) << text;
 }
 
 /// Until opset 6 the last operand lies in the first one where attributes say so; until 7 those of Min, Max and Sum have

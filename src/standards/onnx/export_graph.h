@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/intervals.h"
@@ -64,6 +65,7 @@ class GraphWriter {
   void name_block(BlockId block);
   std::string unique(std::string wanted);
   const std::string& name_of(ValueId v) const;
+  void name_nodes();
   std::string node_name(NodeId id);
 
   // The model (write.cpp)
@@ -117,6 +119,7 @@ class GraphWriter {
   Written out_;
   std::map<uint32_t, std::string> names_;
   std::set<std::string> taken_, node_names_;
+  std::unordered_map<Where, NodeId> named_;   ///< Of the nodes with one place that which has the author's name.
   std::map<std::string, int> suffixes_;       ///< The last number that made a name unique.
   std::set<uint32_t> used_;                   ///< Values that a written node or block reads.
   std::set<uint32_t> as_nodes_;               ///< Constants that nodes make.

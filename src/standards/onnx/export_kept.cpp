@@ -39,7 +39,6 @@ void GraphWriter::kept_node(const KeptNode& node, Message& to) {
   words.name = !graph_.place_of(first).empty();
   words.doc = std::any_of(words.out.begin(), words.out.end(),
                           [&](const std::string& name) { return graph_.meta.node_docs.count(name) != 0; });
-  if (words.name) node_names_.emplace(field_text(message, NodeProto::name));
   for (const auto& [domain, op] : node.operators)
     if (!domain.empty()) need(domain, static_cast<int>(kept_.version(domain)));
   to.message(GraphProto::node, copy_node(message, words));

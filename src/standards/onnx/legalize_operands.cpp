@@ -184,6 +184,7 @@ ValueId operand_before_axes(const ir::Graph& graph, ValueId v) {
 void fit_operands(Legalized& l, int64_t opset) {
   const Form* form = form_of(*l.node().op, opset);
   if (!form || form->in.empty() || l.node().out.empty()) return;
+  if (!l.node().out[0].valid()) return;  // of an LSTM nobody may read but what comes after
   if (form->in.back().by_channel) return slope_by_channel(l, opset);
   const MaybeDims y = l.graph[l.node().out[0]].type.dims;
   if (!y || !form->in.back().is_whole) return;

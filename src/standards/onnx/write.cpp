@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <unordered_set>
 
 #include "base/failure.h"
 #include "base/mapped_file.h"
 #include "base/try.h"
 #include "graph/symbols.h"
 #include "ops/codecs.h"
+#include "standards/onnx/check_context.h"
 #include "standards/onnx/export_graph.h"
 #include "standards/onnx/import_function.h"
 #include "tensor/convert.h"
@@ -166,8 +168,36 @@ void GraphWriter::name_block(BlockId block) {
   for (ValueId v : graph_[block].results) name(v, "result");
 }
 
-/// The author's name of a node, as readers put it into the node's place; the first of several that came from it.
+/// Whose name the author's is where several nodes came from one: that of the one which is the operator that the
+/// author's was, else of the first. Nodes that stay as the file has them keep theirs in any case.
+void GraphWriter::name_nodes() {
+  const auto operator_of = [&](NodeId id) {
+    const Node& n = graph_[id];
+    if (n.custom) return n.custom->name;
+    const auto said = this->said(n);
+    return said.ok() ? said->op : std::string();
+  };
+  const auto is_authors = [&](NodeId id) { return graph_.place_of(id).ends_with("(" + operator_of(id) + ")"); };
+  std::unordered_set<Where> settled;
+  for (NodeId id : graph_.order_with_blocks()) {
+    const Node& n = graph_[id];
+    if (const KeptNode* kept = kept_.first(id); kept && !graph_.place_of(id).empty())
+      node_names_.insert(std::string(field_text(kept->own->message, NodeProto::name)));
+    if (kept_.has(id) || n.where == 0 || settled.count(n.where)) continue;
+    if (!n.custom && (is_absorbed(graph_, n) || is_only_laid_out(n))) continue;
+    const auto [at, fresh] = named_.try_emplace(n.where, id);
+    if (fresh) continue;
+    if (is_authors(at->second))
+      settled.insert(n.where);
+    else if (is_authors(id))
+      at->second = id, settled.insert(n.where);
+  }
+}
+
+/// The author's name of a node, as readers put it into the node's place.
 std::string GraphWriter::node_name(NodeId id) {
+  const auto named = named_.find(graph_[id].where);
+  if (named == named_.end() || !(named->second == id)) return {};
   const std::string& place = graph_.place_of(id);
   const size_t begin = place.find('\''), end = begin == std::string::npos ? begin : place.find('\'', begin + 1);
   if (place.rfind("node ", 0) != 0 || end == std::string::npos) return {};
@@ -370,6 +400,7 @@ Result<Written> GraphWriter::run(std::vector<Unwritable>& refused) {
   refused_ = &refused;
   NNEX_TRY(check());
   name_values();
+  name_nodes();
   NNEX_ASSIGN(Message main, block(kMain, true));
   out_.model = model(std::move(main));
   out_.external = std::move(external_.pieces()), out_.files = external_.files();
