@@ -37,11 +37,12 @@ struct Difference {
   int64_t count = 0;                                ///< Elements.
   int64_t differing = 0;                            ///< Beyond the tolerance; those of the next two are among them.
   int64_t nan_mismatch = 0, infinity_mismatch = 0;  ///< NaN (an infinity) on one side alone.
+  int64_t nan_both = 0;                             ///< NaN on both sides, which are no difference.
   std::optional<int64_t> max_ulp;                   ///< Of floats of one type.
   double max_absolute = 0;
   double max_relative = 0;       ///< |a - b| / max(|a|, |b|)
-  double cosine = 1;             ///< Of the angle between them; 1 where both are zero.
-  double sqnr_db = 0;            ///< 10 log10(sum of a^2 / sum of (a - b)^2); infinite where they are equal.
+  double cosine = 1;             ///< Of the angle between them; 1 where both are zero; NaN where all elements are.
+  double sqnr_db = 0;            ///< 10 log10(sum of a^2 / sum of (a - b)^2); infinite where they are equal, or NaN.
   int64_t worst = -1;            ///< Row-major index of the largest difference beyond the tolerance; -1: there is none.
   std::string worst_a, worst_b;  ///< The elements there.
   double atol = 0, rtol = 0;     ///< What was applied.
@@ -133,7 +134,8 @@ struct CompareOptions {
 
 /// Runs both on the same inputs, which b takes by name, else in order. Outputs are matched likewise. Where they differ,
 /// both run once more, a few nodes at a time, and tensors that correspond are compared: by name where names and
-/// operators agree for most tensors of the smaller model, else by value and structure. Random operators draw other
+/// operators agree for most tensors of the smaller model, else by value and structure, and by name what is made of
+/// tensors that correspond. Random operators draw other
 /// numbers then, and differ. Errors: those of load_model and of a run of either; invalid_argument (inputs that do not
 /// fit).
 Result<CompareReport> compare(const ModelSource& a, const ModelSource& b, const InputsOf& inputs,

@@ -139,8 +139,9 @@ void LayerSearch::find_first() {
   FirstDifference first;
   first.tensor = *target->compared;
   // Without names what has no partner may be what differs: the first of it is where both part. What was found by
-  // structure is made of partners.
-  if (!by_name_ && cut_a.nodes.size() > 1 && target->pair.matched != MatchedBy::structure) {
+  // structure, or by its name then, is made of partners.
+  const MatchedBy matched = target->pair.matched;
+  if (!by_name_ && cut_a.nodes.size() > 1 && matched != MatchedBy::structure && matched != MatchedBy::name) {
     const NodeId node = cut_a.nodes.front();
     for (size_t l = 0; l < a_.layers.size(); ++l) {
       if (!(a_.layers[l].node == node)) continue;

@@ -65,6 +65,7 @@ bool is_whole(DType t) { return is_int(t) || t == DType::boolean; }
 struct Sums {
   double aa = 0, bb = 0, ab = 0, apart = 0;
   double worst = -1;
+  int64_t finite = 0;  ///< Pairs of elements that are finite in both.
 };
 
 class Comparison {
@@ -78,6 +79,7 @@ class Comparison {
   void tensors(const Tensor& a, const Tensor& b);
   void texts(const Tensor& a, const Tensor& b);
   void numbers(const Tensor& a, const Tensor& b);
+  void complex_numbers(const Tensor& a, const Tensor& b);
   void limits(const Tensor& a, const Tensor& b);
   void element(const Tensor& a, const Tensor& b, int64_t i, double x, double y);
   void remember(const Tensor& a, const Tensor& b, int64_t i, double apart);
@@ -117,7 +119,7 @@ void Comparison::limits(const Tensor& a, const Tensor& b) {
 void Comparison::element(const Tensor& a, const Tensor& b, int64_t i, double x, double y) {
   constexpr double kFar = std::numeric_limits<double>::infinity();
   if (std::isnan(x) || std::isnan(y)) {
-    if (std::isnan(x) == std::isnan(y)) return;
+    if (std::isnan(x) == std::isnan(y)) return void(++out_.nan_both);
     ++out_.nan_mismatch;
     return remember(a, b, i, kFar);
   }
@@ -126,7 +128,7 @@ void Comparison::element(const Tensor& a, const Tensor& b, int64_t i, double x, 
     ++out_.infinity_mismatch;
     return remember(a, b, i, kFar);
   }
-  sums_.aa += x * x, sums_.bb += y * y, sums_.ab += x * y;
+  sums_.aa += x * x, sums_.bb += y * y, sums_.ab += x * y, ++sums_.finite;
   const bool whole = is_whole(a.dtype()) && is_whole(b.dtype());
   const double apart = whole ? whole_apart(a, b, i) : std::abs(x - y);
   if (apart == 0) return;
@@ -163,6 +165,20 @@ Tensor parts(const Tensor& t) {
   return Tensor::borrow(t.dtype() == DType::c64 ? DType::f32 : DType::f64, Shape(extents), t.data(), t.owner());
 }
 
+/// Their parts are compared one by one, and what is counted and shown are elements.
+void Comparison::complex_numbers(const Tensor& a, const Tensor& b) {
+  const Tensor x = parts(a), y = parts(b);
+  limits(x, y);
+  out_.max_ulp = out_.max_ulp.value_or(0);
+  for (int64_t i = 0; i < a.count(); ++i) {
+    const int64_t differing = out_.differing;
+    const double worst = sums_.worst;
+    for (int64_t part : {2 * i, 2 * i + 1}) element(x, y, part, real_at(x, part), real_at(y, part));
+    out_.differing = std::min(out_.differing, differing + 1);
+    if (sums_.worst > worst) out_.worst = i, out_.worst_a = element_text(a, i), out_.worst_b = element_text(b, i);
+  }
+}
+
 /// Numbers of one kind may differ in type: standards lack some.
 bool comparable(DType a, DType b) {
   const auto kind = [](DType t) { return is_real(t) ? 1 : is_whole(t) ? 2 : is_complex(t) ? 3 : 4; };
@@ -175,7 +191,7 @@ void Comparison::tensors(const Tensor& a, const Tensor& b) {
     return mismatch(Value(b).text(), Value(a).text());
   out_.count += a.count();
   if (is_object(a.dtype())) return texts(a, b);
-  if (is_complex(a.dtype())) return numbers(parts(a), parts(b));
+  if (is_complex(a.dtype())) return complex_numbers(a, b);
   numbers(a, b);
 }
 
@@ -207,6 +223,7 @@ Difference Comparison::take() && {
   const double lengths = std::sqrt(sums_.aa) * std::sqrt(sums_.bb);
   out_.cosine = lengths > 0 ? sums_.ab / lengths : sums_.aa == sums_.bb ? 1 : 0;
   out_.sqnr_db = sums_.apart > 0 ? 10 * std::log10(sums_.aa / sums_.apart) : std::numeric_limits<double>::infinity();
+  if (sums_.finite == 0 && out_.nan_both > 0) out_.cosine = out_.sqnr_db = std::numeric_limits<double>::quiet_NaN();
   return std::move(out_);
 }
 

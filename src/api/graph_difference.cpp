@@ -11,6 +11,7 @@
 #include "base/content_hash.h"
 #include "nnex/edit.h"
 #include "nnex/elements.h"
+#include "nnex/operators.h"
 
 namespace nnex {
 namespace {
@@ -53,10 +54,9 @@ class Makings {
   std::unordered_map<uint32_t, std::string> known_;
 };
 
-std::vector<Standing> nodes_of(const Graph& g) {
+std::vector<Standing> nodes_of(const Graph& g, const std::vector<NodeId>& nodes, Makings& makings) {
   std::vector<Standing> out;
-  Makings makings(g);
-  for (NodeId id : g.nodes()) {
+  for (NodeId id : nodes) {
     auto info = g.node(id);
     if (!info.ok()) continue;
     std::string tensor;
@@ -76,26 +76,31 @@ std::string shown(const Standing& s) {
 
 class NetworkDifference {
  public:
-  NetworkDifference(const Graph& a, const Graph& b) : a_(a), b_(b) {}
+  NetworkDifference(const Graph& a, const Graph& b) : a_(a), b_(b), makings_a_(a), makings_b_(b) {}
 
   GraphDifference run() && {
     ports(a_.inputs(), b_.inputs(), out_.inputs);
     ports(a_.outputs(), b_.outputs(), out_.outputs);
-    nodes();
+    nodes(a_.nodes(), b_.nodes());
     return std::move(out_);
   }
 
  private:
   void ports(const std::vector<ValueId>& a, const std::vector<ValueId>& b, std::vector<std::string>& out) const;
-  void nodes();
+  void nodes(const std::vector<NodeId>& a, const std::vector<NodeId>& b);
   void node(const Standing& a, const Standing& b);
   void attributes(const Standing& a, const Standing& b);
-  void input(const Standing& a, const Standing& b, size_t i);
+  void blocks(const Standing& a, const Standing& b);
+  void block(const Standing& owner, const std::string& part, const BlockInfo& a, const BlockInfo& b);
+  /// What a node or a block of it reads in one place.
+  void operand(const Standing& s, const std::string& at, ValueId x, ValueId y);
   void changed(const Standing& s, std::string what) {
-    out_.changed.push_back({s.tensor.empty() ? shown(s) : s.tensor, std::move(what)});
+    out_.changed.push_back({inside_ + (s.tensor.empty() ? shown(s) : s.tensor), std::move(what)});
   }
 
   const Graph &a_, &b_;
+  Makings makings_a_, makings_b_;
+  std::string inside_;  ///< Of nodes in blocks: "y/then_branch/".
   GraphDifference out_;
 };
 
@@ -126,8 +131,8 @@ void NetworkDifference::ports(const std::vector<ValueId>& a, const std::vector<V
   if (order_a != order_b) out.push_back("they stand in another order");
 }
 
-void NetworkDifference::nodes() {
-  const auto in_a = nodes_of(a_), in_b = nodes_of(b_);
+void NetworkDifference::nodes(const std::vector<NodeId>& a, const std::vector<NodeId>& b) {
+  const auto in_a = nodes_of(a_, a, makings_a_), in_b = nodes_of(b_, b, makings_b_);
   std::unordered_map<std::string, const Standing*> by_tensor;
   std::unordered_map<std::string, std::deque<const Standing*>> by_making;
   for (const Standing& s : in_b)
@@ -146,23 +151,57 @@ void NetworkDifference::nodes() {
       by_tensor.erase(it);
     }
     if (!other) {
-      out_.only_a.push_back(shown(s));
+      out_.only_a.push_back(inside_ + shown(s));
       continue;
     }
     paired.insert(other);
     node(s, *other);
   }
   for (const Standing& s : in_b)
-    if (!paired.count(&s)) out_.only_b.push_back(shown(s));
+    if (!paired.count(&s)) out_.only_b.push_back(inside_ + shown(s));
 }
 
 void NetworkDifference::node(const Standing& a, const Standing& b) {
   if (a.info.op != b.info.op || a.info.domain != b.info.domain)
     return changed(a, fmt::format("operator {} -> {}", a.info.op, b.info.op));
   attributes(a, b);
+  blocks(a, b);
   if (a.info.inputs.size() != b.info.inputs.size())
     return changed(a, fmt::format("{} inputs -> {}", a.info.inputs.size(), b.info.inputs.size()));
-  for (size_t i = 0; i < a.info.inputs.size(); ++i) input(a, b, i);
+  for (size_t i = 0; i < a.info.inputs.size(); ++i)
+    operand(a, fmt::format("input {}", i), a.info.inputs[i], b.info.inputs[i]);
+}
+
+void NetworkDifference::blocks(const Standing& a, const Standing& b) {
+  if (a.info.blocks.size() != b.info.blocks.size())
+    return changed(a, fmt::format("{} blocks -> {}", a.info.blocks.size(), b.info.blocks.size()));
+  const auto op = find_operator(a.info.op);
+  for (size_t i = 0; i < a.info.blocks.size(); ++i) {
+    const auto x = a_.block(a.info.blocks[i]), y = b_.block(b.info.blocks[i]);
+    const bool has_name = op.ok() && i < op->blocks.size();
+    if (x.ok() && y.ok()) block(a, has_name ? std::string(op->blocks[i]) : fmt::format("block {}", i), *x, *y);
+  }
+}
+
+void NetworkDifference::block(const Standing& owner, const std::string& part, const BlockInfo& a, const BlockInfo& b) {
+  const auto count = [&](std::string_view what, size_t in_a, size_t in_b) {
+    if (in_a != in_b) changed(owner, fmt::format("{} {} of {} -> {}", in_a, what, part, in_b));
+    return std::min(in_a, in_b);
+  };
+  const size_t parameters = count("parameters", a.parameters.size(), b.parameters.size());
+  const size_t results = count("results", a.results.size(), b.results.size());
+  for (size_t i = 0; i < parameters; ++i) {
+    const auto x = a_.value(a.parameters[i]), y = b_.value(b.parameters[i]);
+    if (x->name != y->name || x->type.text != y->type.text)
+      changed(owner, fmt::format("parameter {} of {}: '{}' {} -> '{}' {}", i, part, x->name, x->type.text, y->name,
+                                 y->type.text));
+  }
+  const std::string outside = inside_;
+  inside_ += fmt::format("{}/{}/", owner.tensor.empty() ? owner.info.op : owner.tensor, part);
+  nodes(a.nodes, b.nodes);
+  inside_ = outside;
+  for (size_t i = 0; i < results; ++i)
+    operand(owner, fmt::format("result {} of {}", i, part), a.results[i], b.results[i]);
 }
 
 void NetworkDifference::attributes(const Standing& a, const Standing& b) {
@@ -176,33 +215,38 @@ void NetworkDifference::attributes(const Standing& a, const Standing& b) {
       changed(a, fmt::format("attribute {}: none -> {}", name, text(value)));
 }
 
-void NetworkDifference::input(const Standing& a, const Standing& b, size_t i) {
-  const ValueId x = a.info.inputs[i], y = b.info.inputs[i];
+void NetworkDifference::operand(const Standing& s, const std::string& at, ValueId x, ValueId y) {
   if (!x.valid() || !y.valid()) {
     if (x.valid() != y.valid())
-      changed(a, fmt::format("input {}: {}", i, x.valid() ? "given -> absent" : "absent -> given"));
+      changed(s, fmt::format("{}: {}", at, x.valid() ? "given -> absent" : "absent -> given"));
     return;
   }
   const auto value_a = a_.value(x), value_b = b_.value(y);
   const Tensor *t = value_a->constant.tensor(), *u = value_b->constant.tensor();
   if (!t && !u) {
     if (value_a->name != value_b->name)
-      changed(a, fmt::format("input {}: '{}' -> '{}'", i, value_a->name, value_b->name));
-    else if (a.reads[i] != b.reads[i])
-      changed(a, fmt::format("input {}: it is made in another way", i));
+      changed(s, fmt::format("{}: '{}' -> '{}'", at, value_a->name, value_b->name));
+    else if (makings_a_.of(x) != makings_b_.of(y))
+      changed(s, fmt::format("{}: it is made in another way", at));
     return;
   }
   const auto described = [&](const Tensor* c, const std::string& name) {
     return c ? fmt::format("constant {}", Value(*c).text()) : fmt::format("'{}'", name);
   };
   if (!t || !u || t->dtype() != u->dtype() || !(t->shape() == u->shape()))
-    return changed(a, fmt::format("input {}: {} -> {}", i, described(t, value_a->name), described(u, value_b->name)));
+    return changed(s, fmt::format("{}: {} -> {}", at, described(t, value_a->name), described(u, value_b->name)));
   if (same(Attribute(*t), Attribute(*u))) return;
   Tolerance exact;
   exact.atol = exact.rtol = 0;
   const Difference d = difference(Value(*t), Value(*u), exact);
-  changed(a, fmt::format("constant '{}' {}: {} of {} elements differ, by {:.3g} at most", value_a->name,
-                         Value(*t).text(), d.differing, d.count, d.max_absolute));
+  std::string apart = fmt::format("by {:.3g} at most", d.max_absolute);
+  if (d.nan_mismatch > 0)
+    apart = fmt::format("{} of them NaN on one side", d.nan_mismatch);
+  else if (d.infinity_mismatch > 0)
+    apart = fmt::format("{} of them infinite on one side", d.infinity_mismatch);
+  if (d.differing == 0) apart = "in their bits alone";
+  changed(s, fmt::format("constant '{}' {}: {} of {} elements differ, {}", value_a->name, Value(*t).text(), d.differing,
+                         d.count, apart));
 }
 
 }  // namespace

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <unordered_map>
 
 #include "api/match_codes.h"
+#include "graph/infer.h"
 #include "nnex/elements.h"
 
 namespace nnex {
@@ -72,7 +74,7 @@ class ValueMatch {
   ValueMatch(const LayerNetwork& a, const LayerNetwork& b, const ValuePairs& ports)
       : a_(a), b_(b), coded_a_(a), coded_b_(b) {
     of_a_.assign(a.layers.size(), kNone), of_b_.assign(b.layers.size(), kNone);
-    for (const auto& [x, y] : ports) values_[x.n] = y.n;
+    for (const auto& [x, y] : ports) values_[x.n] = y.n, paired_b_.insert(y.n);
   }
 
   void by_content(std::span<const Fingerprint> in_a, std::span<const Fingerprint> in_b);
@@ -87,7 +89,8 @@ class ValueMatch {
 
   void pair(size_t l, size_t m, MatchedBy matched) {
     of_a_[l] = m, of_b_[m] = l;
-    values_[coded_a_.origin(a_.layers[l].value).n] = coded_b_.origin(b_.layers[m].value).n;
+    const ValueId value = coded_b_.origin(b_.layers[m].value);
+    values_[coded_a_.origin(a_.layers[l].value).n] = value.n, paired_b_.insert(value.n);
     pairs_.push_back({l, m, matched});
   }
   std::vector<std::vector<size_t>> candidates(std::span<const Fingerprint> in_a,
@@ -98,11 +101,15 @@ class ValueMatch {
   size_t same_structure(size_t l, const std::unordered_map<uint32_t, std::vector<NodeId>>& readers) const;
   /// What stands for the value of b that a limit of a limits, where codes hold the limit; kNone: there is none.
   size_t held_limit(size_t l) const;
+  /// The layer of b that has the name of `l` and is made of what corresponds to what `l` is made of, by whatever
+  /// operators; kNone: there is none.
+  size_t same_name(size_t l, const std::unordered_map<std::string, size_t>& named) const;
 
   const LayerNetwork &a_, &b_;
   const CodedNetwork coded_a_, coded_b_;
   std::vector<size_t> of_a_, of_b_;
   std::unordered_map<uint32_t, uint32_t> values_;  ///< b's value by a's.
+  std::set<uint32_t> paired_b_;                    ///< Those of b.
   std::vector<LayerPair> pairs_;
 };
 
@@ -212,6 +219,49 @@ size_t ValueMatch::held_limit(size_t l) const {
   return of_b_[m] == kNone ? m : kNone;
 }
 
+/// The nearest values behind a node that `is_paired`; nothing: it is made of others as well.
+template <class IsPaired>
+std::optional<std::set<uint32_t>> paired_sources(const LayerNetwork& n, const CodedNetwork& coded, NodeId id,
+                                                 const IsPaired& is_paired) {
+  std::set<uint32_t> out, seen;
+  std::vector<NodeId> open = {id};
+  while (!open.empty()) {
+    const NodeId node = open.back();
+    open.pop_back();
+    for (ValueId v : coded.reads(node)) {
+      if (!seen.insert(v.n).second) continue;
+      if (is_paired(v))
+        out.insert(v.n);
+      else if (const NodeId producer = n.graph[v].producer; producer.valid())
+        open.push_back(producer);
+      else
+        return std::nullopt;
+    }
+  }
+  return out;
+}
+
+size_t ValueMatch::same_name(size_t l, const std::unordered_map<std::string, size_t>& named) const {
+  const std::string& name = a_.graph[a_.layers[l].value].name;
+  const auto it = name.empty() ? named.end() : named.find(name);
+  if (it == named.end() || of_b_[it->second] != kNone) return kNone;
+  const size_t m = it->second;
+  const auto extents = [](const LayerNetwork& n, size_t layer) {
+    std::vector<int64_t> out;
+    if (const auto shape = concrete(n.graph[n.layers[layer].value].type))
+      std::copy_if(shape->begin(), shape->end(), std::back_inserter(out), [](int64_t e) { return e != 1; });
+    return out;
+  };
+  if (extents(a_, l) != extents(b_, m)) return kNone;
+  const auto in_a = paired_sources(a_, coded_a_, a_.layers[l].node, [&](ValueId v) { return values_.count(v.n) > 0; });
+  const auto in_b =
+      paired_sources(b_, coded_b_, b_.layers[m].node, [&](ValueId v) { return paired_b_.count(v.n) > 0; });
+  if (!in_a || !in_b || in_a->empty()) return kNone;
+  std::set<uint32_t> there;
+  for (uint32_t v : *in_a) there.insert(values_.at(v));
+  return there == *in_b ? m : kNone;
+}
+
 void ValueMatch::by_structure() {
   std::unordered_map<uint32_t, std::vector<NodeId>> readers;  // of b's values
   for (NodeId id : b_.graph.order()) {
@@ -220,11 +270,15 @@ void ValueMatch::by_structure() {
     for (ValueId v : std::span(reads).subspan(reads.empty() ? 0 : 1))
       if (v.n != reads.front().n) readers[v.n].push_back(id);
   }
+  const auto named = layers_by_name(b_, [](const std::string& name) { return name; });
   for (size_t l = 0; l < a_.layers.size(); ++l) {
     if (of_a_[l] != kNone) continue;
     size_t m = same_structure(l, readers);
     if (m == kNone) m = held_limit(l);
-    if (m != kNone) pair(l, m, MatchedBy::structure);
+    if (m != kNone)
+      pair(l, m, MatchedBy::structure);
+    else if (m = same_name(l, named); m != kNone)
+      pair(l, m, MatchedBy::name);
   }
 }
 

@@ -41,7 +41,8 @@ struct Fingerprint {
 std::optional<std::vector<LayerPair>> match_by_name(const LayerNetwork& a, const LayerNetwork& b);
 
 /// Pairs of equal content: the longest list of them that ascends in both orders, then others that have one candidate
-/// alone; of the rest those that one operator makes of paired tensors.
+/// alone; of the rest those that one operator makes of paired tensors, and those of one name that are made of paired
+/// tensors by other operators.
 std::vector<LayerPair> match_by_value(const LayerNetwork& a, const LayerNetwork& b, std::span<const Fingerprint> in_a,
                                       std::span<const Fingerprint> in_b, const ValuePairs& ports);
 
