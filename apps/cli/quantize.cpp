@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <optional>
 
 #include "cli.h"
 #include "describe.h"
@@ -91,6 +93,14 @@ void print_json(const QuantizeArguments& o, const QuantizeReport& r, const SaveR
   say("{}\n", j.dump(1, ' ', false, Json::error_handler_t::replace));
 }
 
+/// The bytes of the file that the model was read from; nothing: it is several, or none.
+std::optional<uintmax_t> bytes_of_source(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
+  const auto bytes = std::filesystem::file_size(path, error);
+  return error ? std::nullopt : std::optional(bytes);
+}
+
 // ---- For people
 
 std::string decibel(const std::optional<double>& x) { return x ? fmt::format("{:.1f}", *x) : "-"; }
@@ -113,8 +123,9 @@ void print_summary(const QuantizeArguments& o, const QuantizeReport& r, const Sa
   for (const std::string& n : r.notes) say("note: {}\n", own_lines(n));
   const auto coded =
       std::count_if(r.layers.begin(), r.layers.end(), [](const auto& l) { return l.kept_float.empty(); });
-  say("{}: {} of {} layers quantised, {} bytes; constants {} bytes, as floats {}\n", o.out, coded, r.layers.size(),
-      written.bytes, r.quantized_bytes, r.float_bytes);
+  const auto source = bytes_of_source(o.path);
+  say("{}: {} of {} layers quantised, {} bytes{}; constants {} bytes, as floats {}\n", o.out, coded, r.layers.size(),
+      written.bytes, source ? fmt::format(" ({} has {})", o.path, *source) : "", r.quantized_bytes, r.float_bytes);
   for (const QuantizedOutput& out : r.outputs) {
     say("output '{}': SQNR {:.1f} dB on {} samples", one_line(out.name), out.sqnr_db, r.judged);
     if (out.rows > 0)
@@ -236,7 +247,7 @@ void add_quantize(CommandLine& line) {
   verb.option(
           "--calibrate", o->calibrate,
           "Samples that the network is measured on: a folder or a list of items (pictures, .npy, .npz, folders with "
-          "input_0.pb), or one .npz, .npy or .csv file with a sample for each index of the first axis")
+          "input_0.pb), one such item, or one .npz, .npy or .csv file with a sample for each index of the first axis")
       .type("FOLDER|LIST|FILE");
   verb.option("--method", o->method, "How the range of a tensor's codes follows from what was measured")
       .one_of({"minmax", "percentile", "mse", "entropy"});
@@ -249,7 +260,7 @@ void add_quantize(CommandLine& line) {
   verb.flag("--no-bias-correction", o->no_bias_correction, "Leave biases as they are");
   verb.flag("--equalize", o->equalize, "Scale channels between two products so that both weights have like reach");
   verb.flag("--smooth", o->smooth, "Scale channels of what normalisations make, against the products after them");
-  verb.option("--keep-float", o->keep, "A layer that stays float, by its node or what it makes")
+  verb.option("--keep-float", o->keep, "A layer that stays float, by its node or what it makes; once for each")
       .type("NAME")
       .one_each();
   verb.option("--min-sqnr", o->min_sqnr, "Layers that would have less stay float").type("DB").above_zero();
@@ -260,20 +271,24 @@ void add_quantize(CommandLine& line) {
               "How the network meets the samples: portable gives the same file on every machine, fastest takes "
               "less time")
       .one_of({"portable", "fastest"});
-  verb.option("--recipe", o->recipe, "Settings and what was found, of an earlier --save-recipe; other options give way")
+  verb.option("--recipe", o->recipe, "Settings and what was found, of an earlier --save-recipe: no others may be given")
       .type("FILE");
   verb.option("--save-recipe", o->save_recipe, "Write what was decided and found, as JSON").type("FILE");
   verb.option("--judge", o->judge, "Compare both networks on so many of the samples; 0: on all").type("N").whole(0);
   verb.flag("--no-judge", o->no_judge, "Compare and time nothing");
-  const auto given_recipe = [o] { return !o->recipe.empty(); };  // whose settings count
-  const auto codes_of = [o, given_recipe](const char* weights) {
-    return [o, given_recipe, weights] { return given_recipe() || o->weights == weights; };
+  const auto codes_of = [o](const char* weights) {
+    return [o, weights] { return !o->recipe.empty() || o->weights == weights; };
   };
+  const auto decides = [o] { return o->recipe.empty(); };
+  for (const char* setting : {"--method", "--percentile", "--per-tensor", "--weights", "--block",
+                              "--no-bias-correction", "--equalize", "--smooth", "--keep-float"})
+    verb.only_where(setting, decides, "no effect with --recipe, which has settings of its own");
+  verb.only_where("--plan", codes_of("int8"), "no effect with --weights int4");
   verb.only_where("--block", codes_of("int4"), "no effect without --weights int4");
   verb.only_where("--method", codes_of("int8"), "no effect with --weights int4");
   verb.only_where("--per-tensor", codes_of("int8"), "no effect with --weights int4");
   verb.only_where(
-      "--percentile", [o, given_recipe] { return given_recipe() || o->method == "percentile"; },
+      "--percentile", [o] { return !o->recipe.empty() || o->method == "percentile"; },
       "no effect without --method percentile");
   o->fit.add_fit_to(verb);
   verb.option("--threads", o->threads, "Threads to use; 0: all that this process may").whole(0);

@@ -76,6 +76,7 @@ struct SampleSet {
   int64_t count = 0;
   /// The inputs of sample `index`, in the order of `inputs`.
   std::function<Result<std::vector<Value>>(const std::vector<PortInfo>& inputs, int64_t index)> read = {};
+  std::function<std::string(int64_t index)> name = {};  ///< For messages: "sample 'cat.png'"; empty: "sample 3".
 };
 
 enum class QuantizePlan : uint8_t {

@@ -62,8 +62,8 @@ Status watch_all(const ir::Graph& graph, std::vector<Watched>& list, const Sampl
       const auto& given = graph.inputs();
       const bool is_input = std::find(given.begin(), given.end(), list[k].value) != given.end();
       return Error(is_input ? Code::invalid_argument : Code::fault,
-                   fmt::format("sample {}: {} '{}' has elements that are NaN or infinite; needed finite numbers",
-                               sample, is_input ? "input" : "tensor", graph[list[k].value].name));
+                   fmt::format("{}: {} '{}' has elements that are NaN or infinite; needed finite numbers",
+                               sample_text(samples, sample), is_input ? "input" : "tensor", graph[list[k].value].name));
     }
     return {};
   };

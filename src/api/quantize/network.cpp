@@ -81,6 +81,10 @@ ir::Graph with_results(const ir::Graph& graph, const std::vector<ValueId>& more)
   return out;
 }
 
+std::string sample_text(const SampleSet& samples, int64_t index) {
+  return samples.name ? samples.name(index) : fmt::format("sample {}", index);
+}
+
 Status run_samples(const std::vector<Model>& models, const SampleSet& samples, int64_t count,
                    const QuantizeOptions& options,
                    const std::function<Status(int64_t sample, const std::vector<std::vector<Value>>& results)>& seen) {
@@ -90,13 +94,13 @@ Status run_samples(const std::vector<Model>& models, const SampleSet& samples, i
     NNEX_ASSIGN(const std::vector<Value> inputs, samples.read(models[0].inputs(), i));
     for (size_t k = 0; k < inputs.size() && k < models[0].inputs().size(); ++k)
       if (has_nan(inputs[k]))
-        return failure(Code::invalid_argument, "sample {}: input '{}' has elements that are NaN; needed finite numbers",
-                       i, models[0].inputs()[k].name);
+        return failure(Code::invalid_argument, "{}: input '{}' has elements that are NaN; needed finite numbers",
+                       sample_text(samples, i), models[0].inputs()[k].name);
     std::vector<std::vector<Value>> results;
     for (Session& s : sessions) {
       NNEX_TRY(s.reset_states());
       auto r = s.run(inputs, options.run);
-      if (!r.ok()) return std::move(r).error().during(fmt::format("running sample {}", i));
+      if (!r.ok()) return std::move(r).error().during("running " + sample_text(samples, i));
       results.push_back(std::move(*r));
     }
     NNEX_TRY(seen(i, results));

@@ -20,6 +20,9 @@ Result<ir::Graph> float_network(const ir::Graph& graph, bool keeps_codes);
 /// The graph with further results.
 ir::Graph with_results(const ir::Graph& graph, const std::vector<ValueId>& more);
 
+/// What a sample is called in messages.
+std::string sample_text(const SampleSet& samples, int64_t index);
+
 /// Runs models on the samples, one after another; all read the same inputs. `seen`: what they gave, by model. Errors:
 /// those of samples and runs, with the sample's number.
 Status run_samples(const std::vector<Model>& models, const SampleSet& samples, int64_t count,

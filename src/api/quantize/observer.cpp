@@ -153,13 +153,17 @@ double divergence(const std::vector<double>& bins, size_t limit, size_t codes, d
   return sum;
 }
 
+/// Elements that the whole range rounds to 0 say nothing of its limits: where they are many (Swish makes them of all
+/// negative numbers), the distribution would be theirs alone, and the limits cut what carries the signal.
 CodeRange entropy_range(const Histogram& h) {
   const bool both = h.min() < 0 && h.max() > 0;
   const size_t codes = both ? kSteps / 2 + 1 : kSteps + 1;
+  const double half_step = (static_cast<double>(h.max()) - static_cast<double>(h.min())) / kSteps / 2;
   std::vector<double> bins;
   double total = 0;
   for (size_t i = 0; i < Histogram::kBins; ++i) {
-    bins.push_back(static_cast<double>(h.positive()[i]) + static_cast<double>(h.negative()[i]));
+    const bool is_zero = static_cast<double>(i + 1) * h.width() <= half_step;
+    bins.push_back(is_zero ? 0 : static_cast<double>(h.positive()[i]) + static_cast<double>(h.negative()[i]));
     total += bins.back();
   }
   size_t best = Histogram::kBins;

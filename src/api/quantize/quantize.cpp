@@ -105,6 +105,11 @@ class Quantizer {
   const std::string& name(ValueId v) const { return float_[v].name; }
   bool has_samples() const { return samples_.count > 0; }
 
+  /// The name that a file gives a node, of its place: "node 'conv1' (Conv)".
+  static std::string_view name_in(std::string_view place) {
+    const size_t begin = place.find('\''), end = begin == place.npos ? begin : place.find('\'', begin + 1);
+    return end == place.npos ? std::string_view() : place.substr(begin + 1, end - begin - 1);
+  }
   /// Layers that were asked to stay float, and those that a recipe leaves so.
   Status keep() {
     const Coding all = choose(float_, {});
@@ -113,10 +118,10 @@ class Quantizer {
              word == name(l.end) || word == name(float_[l.node].out[0]);
     };
     std::vector<std::string_view> names;
-    for (const CodedLayer& l : all.layers) {
-      for (const std::string* n : {&name(l.end), &name(float_[l.node].out[0])})
-        if (std::find(names.begin(), names.end(), *n) == names.end()) names.push_back(*n);
-    }
+    for (const CodedLayer& l : all.layers)
+      for (const std::string_view n : {name_in(float_.place_of(l.node)), std::string_view(name(l.end)),
+                                       std::string_view(name(float_[l.node].out[0]))})
+        if (!n.empty() && std::find(names.begin(), names.end(), n) == names.end()) names.push_back(n);
     const auto keep = [&](const std::string& word, const std::string& why) -> Status {
       bool found = false;
       for (const CodedLayer& l : all.layers)
@@ -424,7 +429,8 @@ class Quantizer {
     if (count == 0) return;
     const auto first = std::find_if(report_.layers.begin(), report_.layers.end(), bad);
     report_.notes.push_back(
-        fmt::format("{} of {} layers have less than {} dB, the first is '{}': a least SQNR leaves such layers float",
+        fmt::format("{} of {} layers have less than {} dB, the first is '{}': a least SQNR (min_sqnr_db, --min-sqnr) "
+                    "leaves such layers float",
                     count, report_.layers.size(), kLittle, first->name));
   }
 
@@ -463,7 +469,7 @@ Result<Quantized> quantize(const Graph& graph, const SampleSet& samples, const Q
   return guarded([&]() -> Result<Quantized> {
     if (samples.count > 0 && !samples.read)
       return Error(Code::invalid_argument, "needed a function that reads the samples");
-    const SampleSet all = {samples.count, caught(samples.read, "the host read a sample")};
+    const SampleSet all = {samples.count, caught(samples.read, "the host read a sample"), samples.name};
     NNEX_ASSIGN(Quantized out, Quantizer(graph.impl().graph, all, options).run());
     out.graph.impl().file = graph.impl().file;
     return out;
