@@ -2,6 +2,8 @@
 
 #include "nnex/why.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "cli.h"
@@ -20,8 +22,23 @@ struct WhyArguments : ReadingOptions {
   double timeout = 0;
 };
 
+/// The names in a place: of "node 'conv1' (Conv)" conv1; of a region those of all its nodes.
+std::vector<std::string> names_in(const std::string& place) {
+  std::vector<std::string> out;
+  for (size_t begin = place.find('\''); begin != std::string::npos;) {
+    const size_t end = place.find('\'', begin + 1);
+    if (end == std::string::npos) break;
+    out.push_back(place.substr(begin + 1, end - begin - 1));
+    begin = place.find('\'', end + 1);
+  }
+  return out;
+}
+
 bool is_of(const WhyArguments& o, const std::string& value, const std::string& place) {
-  return std::any_of(o.names.begin(), o.names.end(), [&](const std::string& n) { return n == value || n == place; });
+  const auto inside = names_in(place);
+  return std::any_of(o.names.begin(), o.names.end(), [&](const std::string& n) {
+    return n == value || n == place || std::find(inside.begin(), inside.end(), n) != inside.end();
+  });
 }
 
 Json json_of(const std::string& path, const Why& why) {
@@ -33,7 +50,8 @@ Json json_of(const std::string& path, const Why& why) {
   }
   out["fixed"] = Json::array();
   for (const FixedExtent& f : why.fixed)
-    out["fixed"].push_back({{"extent", f.extent}, {"found", f.found}, {"why", f.why}});
+    out["fixed"].push_back(
+        {{"extent", f.extent}, {"found", f.found}, {"also", f.also}, {"broken", f.broken}, {"why", f.why}});
   out["values"] = Json::array();
   for (const ExtentOrigin& v : why.values)
     out["values"].push_back({{"value", v.value}, {"place", v.place}, {"type", v.type}, {"formula", v.formula}});
@@ -79,7 +97,10 @@ void print_extents(const Why& why) {
   for (const ExtentOrigin& v : why.values)
     if (v.place.empty()) say("  input {}  {}  may be {}\n", one_line(v.value), one_line(v.type), one_line(v.formula));
   for (const FixedExtent& f : why.fixed) {
-    say("  {} must be {}, for else\n", one_line(f.extent), f.found);
+    if (f.also.empty())
+      say("  {} must be {}, for else\n", one_line(f.extent), f.found);
+    else
+      say("  {} may be {} or {}, but not {}, for\n", one_line(f.extent), f.found, fmt::join(f.also, " or "), f.broken);
     print_indented(f.why);
   }
 }
@@ -104,34 +125,44 @@ void print_kernels(const Why& why) {
 /// Whether the name is the model's; else an error with the nearest one there is.
 Status known(const Why& why, const std::string& name) {
   std::vector<std::string_view> names;
-  for (const ExtentOrigin& v : why.values) names.insert(names.end(), {v.value, v.place});
-  for (const KernelOrigin& k : why.kernels) names.push_back(k.place);
+  std::vector<std::string> inside;  // of places
+  const auto add = [&](const std::string& place) {
+    names.push_back(place);
+    for (std::string& n : names_in(place)) inside.push_back(std::move(n));
+  };
+  for (const ExtentOrigin& v : why.values) names.push_back(v.value), add(v.place);
+  for (const KernelOrigin& k : why.kernels) add(k.place);
+  names.insert(names.end(), inside.begin(), inside.end());
   if (std::find(names.begin(), names.end(), name) != names.end()) return {};
   const std::string_view near = nearest(name, names);
   return Error(Code::invalid_argument, fmt::format("the model has no tensor or node '{}'{}", name,
                                                    near.empty() ? "" : fmt::format("; meant '{}'?", near)));
 }
 
-int print_named(const WhyArguments& o, const Why& why) {
-  for (const std::string& name : o.names)
-    if (Status s = known(why, name); !s.ok()) return report(s.error());
+/// What is told of the tensors and nodes of these names alone.
+void keep_named(const WhyArguments& o, Why& why) {
   std::vector<std::string> places;
-  for (const ExtentOrigin& v : why.values) {
-    if (!is_of(o, v.value, v.place)) continue;
+  std::erase_if(why.values, [&](const ExtentOrigin& v) { return !is_of(o, v.value, v.place); });
+  for (const ExtentOrigin& v : why.values)
     if (!v.place.empty()) places.push_back(v.place);
+  std::erase_if(why.kernels, [&](const KernelOrigin& k) {
+    return !is_of(o, "", k.place) && std::none_of(places.begin(), places.end(), [&](const std::string& p) {
+      return k.place.find(p) != std::string::npos;
+    });
+  });
+}
+
+int print_named(const Why& why) {
+  bool any = false;
+  for (const ExtentOrigin& v : why.values) {
+    any |= !v.place.empty();
     say("{}  {}{}{}\n", one_line(v.value), one_line(v.type), v.place.empty() ? "" : "  of ", one_line(v.place));
     say("  for inputs of any size  {}\n", one_line(v.formula));
   }
-  bool any = false;
-  for (const KernelOrigin& k : why.kernels) {
-    const bool asked = is_of(o, "", k.place) || std::any_of(places.begin(), places.end(), [&](const std::string& p) {
-                         return k.place.find(p) != std::string::npos;
-                       });
-    if (asked) print_kernel(k), any = true;
-  }
-  if (!any && !why.kernels_unknown.empty())
+  for (const KernelOrigin& k : why.kernels) print_kernel(k);
+  if (why.kernels.empty() && !why.kernels_unknown.empty())
     say("  kernels are unknown until extents are numbers (--set, --set-shape)\n");
-  else if (!any && !places.empty())
+  else if (why.kernels.empty() && any)
     say("  no kernel of its own: it is folded into another node, a view, or planned by a run\n");
   return kOk;
 }
@@ -142,13 +173,16 @@ int why(const WhyArguments& o) {
   const auto source = source_of(o.path);
   if (!source.ok()) return report(source.error());
   const TimeLimit limit(o.timeout);
-  const auto found = awaited("looking", [&] { return nnex::why(*source, *options); });
+  auto found = awaited("looking", [&] { return nnex::why(*source, *options); });
   if (!found.ok()) return limit.report(found.error());
+  for (const std::string& name : o.names)
+    if (Status s = known(*found, name); !s.ok()) return report(s.error());
+  if (!o.names.empty()) keep_named(o, *found);
   if (o.json) {
     say("{}\n", json_of(o.path, *found).dump(1, ' ', false, Json::error_handler_t::replace));
     return kOk;
   }
-  if (!o.names.empty()) return print_named(o, *found);
+  if (!o.names.empty()) return print_named(*found);
   print_standards(*found);
   print_extents(*found);
   print_kernels(*found);

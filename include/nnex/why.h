@@ -13,9 +13,11 @@ namespace nnex {
 
 /// An extent of an input that the network does not leave open.
 struct FixedExtent {
-  std::string extent;  ///< "x.1"
-  int64_t found = 0;   ///< As the model has it.
-  std::string why;     ///< What another one would break: the node, and its sentence.
+  std::string extent;              ///< "x.1"
+  int64_t found = 0;               ///< As the model has it.
+  int64_t broken = 0;              ///< One that was tried and does not go.
+  std::string why;                 ///< What that would break: the node, and its sentence.
+  std::vector<int64_t> also = {};  ///< Others that were tried and go.
 };
 
 /// The type of a value, and what its extents would be for inputs of any size.

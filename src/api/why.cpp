@@ -65,7 +65,7 @@ class Extents {
         out_.values.push_back({graph_[v].name, std::move(place), graph_[v].type.text(), free[v].type.text()});
     };
     for (ValueId v : graph_.inputs()) tell(v, "");
-    for (NodeId id : graph_.order())
+    for (NodeId id : graph_.order_with_blocks())
       for (ValueId v : graph_[id].out) tell(v, graph_.place_of(id));
   }
 
@@ -80,22 +80,26 @@ class Extents {
         const auto n = (*dims)[i].number();
         if (!n || *n > kMaxTried) continue;
         ++tries;
-        if (auto broken = broken_by_others({v, i}, *n))
-          out_.fixed.push_back({name_of(graph_, {v, i}), *n, std::move(*broken)});
+        if (auto fixed = broken_by_others({v, i}, *n))
+          out_.fixed.push_back(std::move(*fixed));
         else
           open_.push_back({v, i});
       }
     }
   }
 
-  /// What one of the other extents that are tried breaks; nothing: the network takes them all.
-  std::optional<std::string> broken_by_others(Axis a, int64_t n) const {
+  /// Which of the other extents that are tried break something; nothing: the network takes them all.
+  std::optional<FixedExtent> broken_by_others(Axis a, int64_t n) const {
+    FixedExtent out{name_of(graph_, a), n, 0, {}, {}};
     for (const int64_t other : other_extents(n)) {
       ir::Graph tried = graph_;
       Faults faults = infer_with(tried, {{a, Dim(other)}});
-      if (!faults.none()) return std::move(faults).first().text();
+      if (faults.none())
+        out.also.push_back(other);
+      else if (out.why.empty())
+        out.broken = other, out.why = std::move(faults).first().text();
     }
-    return std::nullopt;
+    return out.why.empty() ? std::nullopt : std::optional(std::move(out));
   }
 
   static constexpr int64_t kMaxTried = int64_t{1} << 40;

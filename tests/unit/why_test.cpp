@@ -68,6 +68,19 @@ TEST(Why, AnExtentThatOneMoreLeavesAsItIsMayStillBeFixed) {
   EXPECT_NE(w.fixed[2].why.find("reshape"), std::string::npos) << w.fixed[2].why;
 }
 
+/// A window of 2 leaves the last of 17 out, as of 16: it goes, too, and 32 does not.
+TEST(Why, ExtentsThatGoAreTold) {
+  const Why w = explained(
+      "version 1.0;\ngraph g(x) -> (y) { x = external(shape = [1,3,16]); "
+      "p = max_pool(x, size = [1,1,2], stride = [1,1,2], padding = [(0,0),(0,0),(0,0)]); "
+      "y = reshape(p, shape = [1,24]); }\n");
+  ASSERT_EQ(w.fixed.size(), 3u);
+  EXPECT_EQ(w.fixed[2].extent, "x.2");
+  EXPECT_EQ(w.fixed[2].found, 16);
+  EXPECT_EQ(w.fixed[2].also, std::vector<int64_t>{17});
+  EXPECT_EQ(w.fixed[2].broken, 32);
+}
+
 TEST(Why, KernelsSayWhatTheyWouldNeed) {
   Graph g;
   const ValueId x = *g.add_input("x", "f64[2,64]");
