@@ -17,6 +17,7 @@ inline std::string flag_words(const Remedy& remedy) {
                 {"cast", "--cast"},
                 {"custom", "--custom"},
                 {"format", "--to"},
+                {"inputs", "--input"},
                 {"memory_limit", "--memory-limit"},
                 {"nnef.dialect", "--dialect"},
                 {"nnef.expand_compounds", "--expand-compounds"},

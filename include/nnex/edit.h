@@ -90,12 +90,13 @@ struct SimplifyReport {
 /// Folds constants and what is known of shapes, drops what nobody reads, merges what is computed twice, and folds
 /// scales and offsets into weights, until nothing changes. After each pass every value that it replaced is computed on
 /// random inputs by the network before and by the network after, and the outputs are compared with those of the
-/// original: a pass that moves one of them beyond the default tolerance is taken back. Errors: those of inference; of a
-/// run of the original.
-Result<SimplifyReport> simplify(Graph& graph, const RunOptions& run = {});
+/// original: a pass that moves one of them beyond the default tolerance is taken back. `inputs`: what it is run on, in
+/// the order of the graph's inputs; empty: random numbers. Errors: those of inference; of a run of the original;
+/// unsupported (it does not take random numbers).
+Result<SimplifyReport> simplify(Graph& graph, const RunOptions& run = {}, const std::vector<Value>& inputs = {});
 
 /// The same, but constants and what is known of shapes are folded and nothing else is changed.
-Result<SimplifyReport> fold(Graph& graph, const RunOptions& run = {});
+Result<SimplifyReport> fold(Graph& graph, const RunOptions& run = {}, const std::vector<Value>& inputs = {});
 
 /// Whether a tensor of a standard's models may have the name. Error: invalid_argument (NNEF: it is no identifier).
 Status check_tensor_name(const std::string& name, Format format);
@@ -113,8 +114,10 @@ struct NarrowReport {
 };
 /// Weights of float32 are stored as float16 or bfloat16; the network computes in float32 as before. A constant stays
 /// wide where a number of it is beyond the type's range, or so many below it that it loses more than by rounding.
-/// Errors: invalid_argument (another type), those of runs.
-Result<NarrowReport> narrow_weights(Graph& graph, DType to, const RunOptions& run = {});
+/// `inputs`: as of simplify(). Errors: invalid_argument (another type), those of runs; unsupported (it does not take
+/// random numbers).
+Result<NarrowReport> narrow_weights(Graph& graph, DType to, const RunOptions& run = {},
+                                    const std::vector<Value>& inputs = {});
 
 /// Takes away what no run needs: texts and properties of the file, functions that nobody calls; with `names` the names
 /// of tensors that are neither inputs nor outputs, and places of nodes.

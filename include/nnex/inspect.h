@@ -53,6 +53,11 @@ struct Inspection {
 /// of load_graph.
 Result<Inspection> inspect(const ModelSource& source, const LoadOptions& options = {});
 
+/// How many nodes of which operators an ONNX model's file has, by their names there, those of branches and loops too
+/// and those of functions not: what other tools count. Of another standard's model none. Errors: unreadable,
+/// invalid_model, limit.
+Result<std::vector<OperatorCount>> file_nodes(const ModelSource& source, const LoadOptions& options = {});
+
 /// The operators of an ONNX model's nodes and of its functions' nodes as the file names them, each once, with those of
 /// the standard by which other domains' are read (Conv for FusedConv); of another standard's model none. Errors:
 /// unreadable, invalid_model, limit.

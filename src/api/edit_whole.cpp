@@ -66,9 +66,10 @@ double greatest(const Value& v) {
   return max;
 }
 
-/// The greatest differences of outputs of both graphs on random inputs.
-Status tell_distance(const ir::Graph& before, const ir::Graph& after, const RunOptions& run, NarrowReport& out) {
-  NNEX_ASSIGN(const RandomRun expected, random_run(before, run));
+/// The greatest differences of outputs of both graphs.
+Status tell_distance(const ir::Graph& before, const ir::Graph& after, const RunOptions& run,
+                     const std::vector<Value>& inputs, NarrowReport& out) {
+  NNEX_ASSIGN(const RandomRun expected, proof_run(before, run, inputs));
   NNEX_ASSIGN(const std::vector<Value> found, plain_run(after, expected.inputs, run));
   for (size_t i = 0; i < found.size(); ++i) {
     const double distance = difference(expected.outputs[i], found[i]).max_absolute;
@@ -117,7 +118,7 @@ Result<int64_t> inline_calls(Graph& graph) {
   });
 }
 
-Result<NarrowReport> narrow_weights(Graph& graph, DType to, const RunOptions& run) {
+Result<NarrowReport> narrow_weights(Graph& graph, DType to, const RunOptions& run, const std::vector<Value>& inputs) {
   return guarded([&]() -> Result<NarrowReport> {
     constexpr int64_t kFew = 64;  // elements: a cast more is not worth the bytes
     if (to != DType::f16 && to != DType::bf16)
@@ -143,7 +144,7 @@ Result<NarrowReport> narrow_weights(Graph& graph, DType to, const RunOptions& ru
     Faults faults;
     infer_types(work, faults);
     if (!faults.none()) return std::move(faults).first();
-    NNEX_TRY(tell_distance(before, work, run, out));
+    NNEX_TRY(tell_distance(before, work, run, inputs, out));
     graph.impl().graph = std::move(work);
     return out;
   });

@@ -138,6 +138,19 @@ Result<Inspection> inspect(const ModelSource& source, const LoadOptions& options
   return guarded([&] { return look(source, options); });
 }
 
+Result<std::vector<OperatorCount>> file_nodes(const ModelSource& source, const LoadOptions& options) {
+  return guarded([&]() -> Result<std::vector<OperatorCount>> {
+    std::vector<OperatorCount> out;
+    NNEX_ASSIGN(const Recognised model, recognise(source));
+    if (model.format != ModelFormat::onnx) return out;
+    if (!built(Format::onnx)) return not_built(Format::onnx);
+    NNEX_ASSIGN(const OnnxFile file, open_onnx(model, options));
+    NNEX_ASSIGN(const auto counts, onnx_format::node_counts(file.bytes));
+    for (const auto& [name, nodes] : counts) out.push_back({name, nodes});
+    return out;
+  });
+}
+
 Result<std::vector<std::string>> file_operators(const ModelSource& source, const LoadOptions& options) {
   return guarded([&]() -> Result<std::vector<std::string>> {
     NNEX_ASSIGN(const Recognised model, recognise(source));

@@ -83,4 +83,19 @@ Result<RandomRun> random_run(const ir::Graph& graph, const RunOptions& run) {
   return std::move(*refused).during("running the network on random inputs");
 }
 
+Result<RandomRun> proof_run(const ir::Graph& graph, const RunOptions& run, const std::vector<Value>& given) {
+  if (!given.empty()) {
+    auto outputs = plain_run(graph, given, run);
+    if (!outputs.ok()) return std::move(outputs).error().during("running the network on the inputs given");
+    return RandomRun{given, std::move(*outputs)};
+  }
+  auto ran = random_run(graph, run);
+  const Code code = ran.ok() ? Code::internal : ran.error().code();
+  if (code != Code::fault && code != Code::invalid_argument && code != Code::invalid_model) return ran;
+  const Error& refused = ran.error();
+  Error error(Code::unsupported, refused.message() + "; its inputs take numbers that cannot be made up");
+  for (const std::string& task : refused.tasks()) error = std::move(error).during(task);
+  return std::move(error).at(refused.where()).helped_by({"inputs", "", "gives them"});
+}
+
 }  // namespace nnex

@@ -50,4 +50,8 @@ struct RandomRun {
 /// extent, where it takes none.
 Result<RandomRun> random_run(const ir::Graph& graph, const RunOptions& run);
 
+/// A run on the inputs that were given, else on usual ones. Errors: as above; unsupported, where it takes none that are
+/// made up: numbers that mean something (a rate, an index, a length) cannot be.
+Result<RandomRun> proof_run(const ir::Graph& graph, const RunOptions& run, const std::vector<Value>& given);
+
 }  // namespace nnex

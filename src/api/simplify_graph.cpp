@@ -38,14 +38,15 @@ void count_operators(const ir::Graph& g, bool after, std::map<std::string, std::
 
 class Simplification {
  public:
-  Simplification(ir::Graph& graph, std::span<const Simplifier> passes, const RunOptions& run)
-      : graph_(graph), passes_(passes.begin(), passes.end()), run_(run) {}
+  Simplification(ir::Graph& graph, std::span<const Simplifier> passes, const RunOptions& run,
+                 const std::vector<Value>& inputs)
+      : graph_(graph), passes_(passes.begin(), passes.end()), run_(run), inputs_(inputs) {}
 
   Result<SimplifyReport> run() && {
     count_operators(graph_, false, out_.operators);
     for (ValueId v : graph_.outputs()) names_.push_back(graph_[v].name);
     NNEX_TRY(settle_types());
-    NNEX_ASSIGN(RandomRun expected, random_run(graph_, run_));
+    NNEX_ASSIGN(RandomRun expected, proof_run(graph_, run_, inputs_));
     inputs_ = std::move(expected.inputs), expected_ = std::move(expected.outputs);
     bool changes = true;
     for (int round = 0; changes && round < kMaxRounds; ++round) {
@@ -130,19 +131,22 @@ std::vector<Simplifier> simplifiers(bool folds) {
   return out;
 }
 
-Result<SimplifyReport> simplify_by(Graph& graph, std::span<const Simplifier> passes, const RunOptions& run) {
+Result<SimplifyReport> simplify_by(Graph& graph, std::span<const Simplifier> passes, const RunOptions& run,
+                                   const std::vector<Value>& inputs) {
   return guarded([&]() -> Result<SimplifyReport> {
     ir::Graph work = graph.impl().graph;
     NNEX_TRY(passes::inline_functions(work));
-    NNEX_ASSIGN(SimplifyReport report, Simplification(work, passes, run).run());
+    NNEX_ASSIGN(SimplifyReport report, Simplification(work, passes, run, inputs).run());
     graph.impl().graph = std::move(work);
     return report;
   });
 }
 
-Result<SimplifyReport> simplify(Graph& graph, const RunOptions& run) {
-  return simplify_by(graph, simplifiers(false), run);
+Result<SimplifyReport> simplify(Graph& graph, const RunOptions& run, const std::vector<Value>& inputs) {
+  return simplify_by(graph, simplifiers(false), run, inputs);
 }
-Result<SimplifyReport> fold(Graph& graph, const RunOptions& run) { return simplify_by(graph, simplifiers(true), run); }
+Result<SimplifyReport> fold(Graph& graph, const RunOptions& run, const std::vector<Value>& inputs) {
+  return simplify_by(graph, simplifiers(true), run, inputs);
+}
 
 }  // namespace nnex

@@ -20,6 +20,7 @@ struct Simplifier {
 std::vector<Simplifier> simplifiers(bool folds);
 
 /// simplify() by other passes. Errors: as there.
-Result<SimplifyReport> simplify_by(Graph& graph, std::span<const Simplifier> passes, const RunOptions& run = {});
+Result<SimplifyReport> simplify_by(Graph& graph, std::span<const Simplifier> passes, const RunOptions& run = {},
+                                   const std::vector<Value>& inputs = {});
 
 }  // namespace nnex

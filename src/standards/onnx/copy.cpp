@@ -1,4 +1,5 @@
 // ONNX to ONNX: a model's messages once more. Only what leads to tensors and opsets is looked at.
+#include <map>
 #include <optional>
 
 #include "base/try.h"
@@ -41,6 +42,20 @@ Status add_operators(std::string_view bytes, MessageKind part, int depth, std::s
     if (field.kind == wire::Kind::bytes && form && form->holds == Holds::message &&
         form->message != MessageKind::tensor)
       NNEX_TRY(add_operators(field.bytes, form->message, depth + 1, found));
+  }
+  return r.ok() ? Status() : broken("the model", r.fault());
+}
+
+/// Counts the nodes of graphs below a message, by operator. Those of functions are called, not there.
+Status count_nodes(std::string_view bytes, MessageKind part, int depth, std::map<std::string, int64_t>& counts) {
+  if (depth > kDeepestCopy) return Error(Code::limit, "messages are nested deeper than 256");
+  wire::Reader r(bytes);
+  for (Field field; r.next(field);) {
+    if (part == MessageKind::node && field.number == NodeProto::op_type) ++counts[std::string(field.bytes)];
+    const FieldForm* form = find_field(part, field.number);
+    if (field.kind == wire::Kind::bytes && form && form->holds == Holds::message &&
+        form->message != MessageKind::tensor && form->message != MessageKind::function)
+      NNEX_TRY(count_nodes(field.bytes, form->message, depth + 1, counts));
   }
   return r.ok() ? Status() : broken("the model", r.fault());
 }
@@ -156,6 +171,12 @@ Result<std::vector<std::string>> operator_names(std::string_view model) {
   std::set<std::string> found;
   NNEX_TRY(add_operators(model, MessageKind::model, 0, found));
   return std::vector<std::string>(found.begin(), found.end());
+}
+
+Result<std::map<std::string, int64_t>> node_counts(std::string_view model) {
+  std::map<std::string, int64_t> counts;
+  NNEX_TRY(count_nodes(model, MessageKind::model, 0, counts));
+  return counts;
 }
 
 Result<std::vector<std::string>> external_files(std::string_view model) {

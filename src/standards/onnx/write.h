@@ -1,6 +1,7 @@
 #pragma once
 // A graph as an ONNX model.
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -67,6 +68,8 @@ Result<std::vector<std::string>> external_files(std::string_view model);
 Result<std::vector<std::string>> default_inputs(std::string_view model);
 /// The operators of a model's nodes and of its functions' nodes, each once.
 Result<std::vector<std::string>> operator_names(std::string_view model);
+/// How many nodes of each operator a model's graph and the graphs inside it have.
+Result<std::map<std::string, int64_t>> node_counts(std::string_view model);
 
 /// What a model's file can hold of constants: protocol buffers end at 2 GiB. More
 /// needs external data.
