@@ -66,6 +66,23 @@ told=$("$nnex" compare "$model" --command 'sleep 1.3' 2>&1 >/dev/null)
 expect 0 "says all of it" "$nnex" why "$model"
 expect 0 "for inputs of any size" "$nnex" why "$model" probabilities
 expect 2 "meant 'probabilities'?" "$nnex" why "$model" probabilitys
+expect 2 "meant 'probabilities'?" "$nnex" why "$model" probabilitys --json
+cat > "$scratch/named.onnxtxt" <<'TXT'
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[1,1,16] x, bool c) => (float[1,8] y, float[1,1,16] z) <int64[2] s = {1, 8}> {
+  [pool] p = MaxPool <kernel_shape = [2], strides = [2]> (x)
+  [flat] y = Reshape (p, s)
+  z = If (c) <then_branch = yes () => (float[1,1,16] a) { [inner] a = Neg (x) }, else_branch = no () => (float[1,1,16] b) { b = Abs (x) }>
+}
+TXT
+expect 0 "p  f32[1,1,8]  of node 'pool' (MaxPool)" "$nnex" why "$scratch/named.onnxtxt" pool
+expect 0 "a  f32[1,1,16]" "$nnex" why "$scratch/named.onnxtxt" inner
+expect 2 "meant 'pool'?" "$nnex" why "$scratch/named.onnxtxt" pol
+expect 0 "x.2 may be 16 or 17, but not 32, for" "$nnex" why "$scratch/named.onnxtxt"
+[ "$("$nnex" why "$scratch/named.onnxtxt" pool --json | grep -c '"value"')" = 1 ] || { echo "  why --json NAME: not that name alone"; bad=1; }
+# A small vocabulary.
+printf '<ir_version: 8, opset_import: ["" : 17]>\ng (int64[1,seq] ids, float[1,2] h_in) => (float[1,seq,2] y, float[1,2] h_out) <float[3,2] w = {1,2,3,4,5,6}> { y = Gather (w, ids) h_out = Neg (h_in) }\n' > "$scratch/vocabulary.onnxtxt"
+expect 0 "tokens after it" "$nnex" bench "$scratch/vocabulary.onnxtxt" --decode 3 --prompt 8
 expect 3 "absent-broken.onnx" "$nnex" why "$scratch/absent-broken.onnx"
 expect 0 "Conv" "$nnex" profile "$model" --seconds 0.1
 expect 0 "conv_f32 " "$nnex" profile "$model" --seconds 0.1 --by kernel

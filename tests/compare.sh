@@ -228,4 +228,62 @@ expect 0 "same" "$nnex" inspect --diff "$scratch/right" "$scratch/right"
 expect 1 "~ c: input 0: 'b' -> 'x'" "$nnex" inspect --diff "$scratch/right" "$scratch/order"
 expect 1 "~ b: constant" "$nnex" inspect --diff "$scratch/right" "$scratch/weight"
 expect 2 "--diff: found 1 models; needed two" "$nnex" inspect --diff "$scratch/right"
+sed 's/Sigmoid (r)/Tanh (r)/' "$scratch/if.onnxtxt" > "$scratch/other.onnxtxt"
+expect 1 "~ z/else_branch/p: operator sigmoid -> tanh" "$nnex" inspect --diff "$scratch/if.onnxtxt" "$scratch/other.onnxtxt"
+expect 0 "same" "$nnex" inspect --diff "$scratch/if.onnxtxt" "$scratch/if.onnxtxt"
+# What is told of nodes is of the files; nodes have names of their own.
+model_of() { printf '<ir_version: 8, opset_import: ["" : %s]>\n%s\n' "$1" "$2"; }
+model_of 13 'g (float[2,3] x) => (float[2,3] y) { [gate] s = Sigmoid (x) [swish] y = Mul (x, s) }' > "$scratch/swish.onnxtxt"
+expect 0 "swish.onnx: 2 nodes, before 2" "$nnex" simplify "$scratch/swish.onnxtxt" -o "$scratch/swish.onnx"
+expect 0 "sound" "$nnex" check "$scratch/swish.onnx" --strict
+model_of 21 'g (float[2,3] x) => (float[2,3] y) { y = Gelu (x) }' > "$scratch/gelu.onnxtxt"
+expect 0 "1 nodes" "$nnex" inspect "$scratch/gelu.onnxtxt"
+# A last state that alone is read.
+python3 - > "$scratch/last.onnxtxt" <<'PY'
+ones = lambda n: ', '.join(str((i * 7 % 11 - 5) / 16) for i in range(n))
+print('<ir_version: 8, opset_import: ["" : 14]>\ng (float[3,1,4] x) => (float[1,1,4] y) <float[1,16,4] w = {%s}, float[1,16,4] r = {%s}>' % (ones(64), ones(64)))
+print('{ u, y = LSTM <hidden_size = 4> (x, w, r) }')
+PY
+expect 0 "2 constants stored as f16" "$nnex" narrow "$scratch/last.onnxtxt" -o "$scratch/last.onnx"
+expect 0 "same" "$nnex" compare "$scratch/last.onnxtxt" "$scratch/last.onnx" --atol 0.01
+# Inputs that cannot be made up are given.
+model_of 13 'g (float[4,3] x, int64[1] i) => (float[1,3] y) <int64[1] far = {8}> { j = Sub (i, far) y = Gather (x, j) }' > "$scratch/index.onnxtxt"
+echo '[10]' > "$scratch/ten.json"
+for verb in simplify fold narrow; do
+  expect 4 "take numbers that cannot be made up; --input gives them" "$nnex" $verb "$scratch/index.onnxtxt" -o "$scratch/index.onnx"
+  expect 0 "nodes, before" "$nnex" $verb "$scratch/index.onnxtxt" -o "$scratch/index.onnx" -i i="$scratch/ten.json" --force
+  rm "$scratch/index.onnx"
+done
+# NaN: where it begins; two answers of nothing else prove nothing.
+model_of 13 'g (float[2,2] x) => (float[2,2] y) { h = Log (x) y = Neg (h) }' > "$scratch/log.onnxtxt"
+echo '[[-1,-2],[-3,-4]]' > "$scratch/below.json"
+expect 1 "first  tensor    h  f32[2,2]  4 NaN of 4 elements" "$nnex" run "$scratch/log.onnxtxt" -i "$scratch/below.json" --check-nan
+expect 0 "0 of 3 tensors have" "$nnex" run "$scratch/log.onnxtxt" --random --check-nan
+expect 2 "no effect with --hash-layers or --check-nan" "$nnex" run "$scratch/log.onnxtxt" --random --check-nan --save "$scratch/no.npy"
+expect 2 "no effect with --hash-layers or --check-nan" "$nnex" run "$scratch/log.onnxtxt" --random --hash-layers --save "$scratch/no.npy"
+expect 0 "all elements of 'y' are NaN on both sides" "$nnex" compare "$scratch/log.onnxtxt" "$scratch/log.onnxtxt" -i "$scratch/below.json"
+expect 0 '"nan_both": 4' "$nnex" compare "$scratch/log.onnxtxt" "$scratch/log.onnxtxt" -i "$scratch/below.json" --json
+# NaN as Python's json writes it.
+echo "[[NaN,-2],[-3,-4]]" > "$scratch/bare.json"
+expect 3 "found NaN, which JSON lacks" "$nnex" run "$scratch/log.onnxtxt" -i "$scratch/bare.json"
+expect 0 "same" "$nnex" compare "$scratch/log.onnxtxt" -i "$scratch/below.json" --command "echo '{\"outputs\": [{\"name\": \"y\", \"values\": [[NaN, NaN], [NaN, NaN]]}]}'"
+expect 1 "differs" "$nnex" compare "$scratch/log.onnxtxt" -i "$scratch/below.json" --command "echo '{\"outputs\": [{\"name\": \"y\", \"values\": [[-Infinity, Infinity], [0, NaN]]}]}'"
+# A side that does not run gives no verdict; the folder of the model is not another one.
+model_of 13 'g (float[2,3] x) => (float[2,3] y) { y = Neg (x) }' > "$scratch/shape23.onnxtxt"
+expect 3 "while running" "$nnex" compare "$scratch/log.onnxtxt" "$scratch/shape23.onnxtxt" --random
+mkdir -p "$scratch/own/test_data_set_0" "$scratch/own/test_data_set_1"
+expect 0 "" "$nnex" convert "$scratch/log.onnxtxt" "$scratch/own/model.onnx"
+"$nnex" run "$scratch/shape23.onnxtxt" --random --set-shape x=[2,2] --save "$scratch/own/test_data_set_0/input_0.pb" -q
+"$nnex" run "$scratch/shape23.onnxtxt" --random --seed 5 --set-shape x=[2,2] --save "$scratch/own/test_data_set_1/input_0.pb" -q
+for set in 0 1; do "$nnex" run "$scratch/own/model.onnx" -i "$scratch/own/test_data_set_$set" --save "$scratch/own/test_data_set_$set/output_0.pb" -q; done
+expect 2 "is the folder that the model is in; needed one of its folders of test data" "$nnex" compare "$scratch/own/model.onnx" "$scratch/own"
+expect 0 "same" "$nnex" compare "$scratch/own/model.onnx" "$scratch/own/test_data_set_1/output_0.pb"
+# Files without a name go on behind the last; random inputs have the extents of those given; pipes are read.
+model_of 13 'g (float[N,2] a, float[N,2] b) => (float[N,2] s, float[N,2] d) { s = Add (a, b) d = Sub (a, b) }' > "$scratch/pair.onnxtxt"
+expect 2 "no input follows 'b', which was given before it; needed a=" "$nnex" run "$scratch/pair.onnxtxt" -i b="$scratch/below.json" -i "$scratch/below.json"
+expect 2 "no output follows 'd', which was named before it; needed s=" "$nnex" run "$scratch/pair.onnxtxt" --random --save d="$scratch/d.npy" --save "$scratch/s.npy"
+expect 0 "s: f32[2,2]" "$nnex" run "$scratch/pair.onnxtxt" -i "$scratch/below.json" --random
+expect 0 "d: f32[2,2]  0 0 0 0" "$nnex" run "$scratch/pair.onnxtxt" -i <(cat "$scratch/below.json") -i "$scratch/below.json"
+expect 0 "2 nodes" "$nnex" inspect <(cat "$scratch/pair.onnxtxt")
+expect 0 "y: f32[2,2]" "$nnex" run <(cat "$scratch/own/model.onnx") --random
 exit $bad

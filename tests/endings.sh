@@ -45,7 +45,7 @@ open(sys.argv[1], "wb").write(b"\x08\x08" + field(7, graph) + field(8, field(1, 
 PY
 e=$scratch/esc.onnx
 for words in "run --random" inspect check why dump "ops --used-by" "profile --random --seconds 0.05" "bench --random --seconds 0.05" "compare $e" "run --random --save nosuch=y.npy" \
-  "why nosuch" "inspect --json" "run --random --json" "view -o - --to svg" "view -o - --to dot" "view -o - --to html" "run -i nosuch=x.npy" "run --random --topk 1 --hash-layers"; do
+  "why nosuch" "inspect --json" "run --random --json" "view -o - --to svg" "view -o - --to dot" "view -o - --to html" "run -i nosuch=x.npy" "run --random --topk 1" "run --random --hash-layers" "run --random --check-nan"; do
   read -r verb rest <<<"$words"
   [ "$verb $rest" = "ops --used-by" ] && set -- ops --used-by "$e" || set -- "$verb" "$e" $rest
   out=$("$nnex" "$@" 2>&1 | LC_ALL=C tr -d '\n\t'; echo .)

@@ -93,6 +93,11 @@ cat > "$scratch/mlp.onnxtxt" <<'TXT'
 <ir_version: 8, opset_import: ["" : 17]>
 g (float[N,4] x) => (float[N,2] y) <float[4,2] w = {1, -2, 0.5, 1, 2, 0.25, -1, 3}> { y = MatMul (x, w) }
 TXT
+cat > "$scratch/chain.onnxtxt" <<'TXT'
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[N,4] x) => (float[N,2] y) <float[4,2] w = {1, -2, 0.5, 1, 2, 0.25, -1, 3}, float[2] b = {0.5, 1}, float[2,2] v = {1, 0.3, -0.7, 2}, float[2] c = {1, 0.5}>
+{ h = Gemm (x, w, b) a = Relu (h) y = Gemm (a, v, c) }
+TXT
 python3 - "$scratch" <<'PY'
 import struct, sys, zipfile
 def npy(rows):
@@ -109,6 +114,27 @@ m() { "$nnex" quantize "$scratch/mlp.onnxtxt" -o "$scratch/mlp.onnx" --force "$@
 expect 2 "no input 'labels'; the model has: 'x'" m --calibrate "$scratch/other.npz"
 expect 0 "1 of 1 layers quantised" m --calibrate "$scratch/more.npz" --save-recipe "$scratch/mlp.json"
 expect 0 "note: input 'x' is 0 in all samples" m --calibrate "$scratch/zeros.npz"
+# Messages name samples; stored sets are a sample each, with no output among them.
+mkdir "$scratch/nans" "$scratch/sets" "$scratch/sets/test_data_set_0"
+echo '[[1,2,3,4]]' > "$scratch/nans/good.json"; echo '[["NaN",2,3,4]]' > "$scratch/nans/odd.json"; echo '{}' > "$scratch/sets/tolerance.json"
+expect 2 "sample 'odd.json': input 'x' has elements that are NaN" m --calibrate "$scratch/nans"
+printf '<ir_version: 8, opset_import: ["" : 17]>\ng (float[2,4] x) => (float[2,4] y) { y = Neg (x) }\n' > "$scratch/neg.onnxtxt"
+for name in input output; do "$nnex" run "$scratch/neg.onnxtxt" --random --save "$scratch/sets/test_data_set_0/${name}_0.pb" -q; done
+expect 0 "1 of 1 layers quantised" m --calibrate "$scratch/sets/test_data_set_0"
+expect 0 "stand beside folders with input_0.pb: tolerance.json" m --calibrate "$scratch/sets"
+expect 0 "on 1 samples" m --calibrate "$scratch/sets/test_data_set_0/input_0.pb"
+expect 0 "1 of 1 layers quantised" m --calibrate <(echo "$scratch/nans/good.json")
+# A recipe has its settings; the source's size is told; nodes keep their names.
+expect 2 "no effect with --recipe, which has settings of its own" m --recipe "$scratch/mlp.json" --keep-float y
+expect 2 "no effect with --weights int4" m --weights int4 --plan measured
+expect 0 "mlp.onnxtxt has $(stat -c %s "$scratch/mlp.onnxtxt"))" m --recipe "$scratch/mlp.json"
+sed 's/ y = MatMul/ [product] y = MatMul/' "$scratch/mlp.onnxtxt" > "$scratch/named.onnxtxt"
+expect 0 "1 of 1 layers" "$nnex" quantize "$scratch/named.onnxtxt" -o "$scratch/named.onnx" --calibrate "$scratch/more.npz" --force
+expect 0 "node 'product' (MatMul)" "$nnex" why "$scratch/named.onnx" product
+expect 2 "did you mean 'product'?" "$nnex" quantize "$scratch/named.onnxtxt" -o "$scratch/named.onnx" --calibrate "$scratch/more.npz" --keep-float produkt --force
+# Where operators are written otherwise, names tell what corresponds.
+expect 0 "layers quantised" "$nnex" quantize "$scratch/chain.onnxtxt" -o "$scratch/chain.nnef.tgz" --calibrate "$scratch/more.npz" --set N=1
+expect 1 "3 tensors inside, 3 compared" "$nnex" compare "$scratch/chain.onnxtxt" "$scratch/chain.nnef.tgz" --set N=1 --layers --random --atol 1e-7 --rtol 0
 # A sample is of the input's shape, or so many rows of it; rows are not dropped.
 for shape in 4 8,4; do
   printf '<ir_version: 8, opset_import: ["" : 17]>\ng (float[%s] x) => (float[%s] y)\n<float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}> { y = MatMul (x, w) }\n' "$shape" "$shape" > "$scratch/of$shape.onnxtxt"

@@ -15,6 +15,7 @@
 #include <sstream>
 #include <utility>
 
+#include "cli.h"
 #include "nnex/elements.h"
 #include "nnex/file.h"
 #include "shared/try.h"
@@ -108,14 +109,14 @@ Result<std::vector<Item>> items_of(const std::string& option, const std::string&
     if (input == "-") {
       list.assign(std::istreambuf_iterator<char>(std::cin), {});
     } else {
-      NNEX_ASSIGN(list, read_file(input));
+      NNEX_ASSIGN(list, is_stream(input) ? read_stream(input) : read_file(input));
     }
     if (std::any_of(list.begin(), list.end(),
                     [](char c) { return c >= 0 && c < ' ' && c != '\t' && c != '\n' && c != '\r'; }))
       return Error(
           Code::invalid_argument,
           fmt::format("{} '{}': found bytes; needed a folder, or a list of files in lines of text", option, input));
-    const fs::path beside = input == "-" ? fs::path() : fs::path(input).parent_path();
+    const fs::path beside = is_stream(input) ? fs::path() : fs::path(input).parent_path();
     std::istringstream lines(list);
     for (std::string line; std::getline(lines, line);) {
       if (!line.empty() && line.back() == '\r') line.pop_back();

@@ -52,6 +52,10 @@ std::optional<int> run_conform(int argc, char** argv);
 
 /// All of standard input. Errors: unreadable (none of it), limit.
 Result<std::string> read_standard_input();
+/// Whether a path is read once, from its beginning to its end: "-", and pipes as `<(...)` makes them.
+bool is_stream(const std::string& path);
+/// All of such a path; of a pipe it is kept, as it may be asked for again. Errors: as above.
+Result<std::string> read_stream(const std::string& path);
 
 /// A file that a verb writes; of "-" a scratch file that ends up on standard output.
 class OutputFile {
@@ -69,7 +73,7 @@ class OutputFile {
   ScratchFolder scratch_;
 };
 
-/// The model at a path; of "-" what standard input holds, which is read once. Errors: as above.
+/// The model at a path; of a stream what it holds, which is read once. Errors: as above.
 Result<ModelSource> source_of(const std::string& path);
 
 /// What a model may be, for help.
@@ -128,6 +132,11 @@ struct Given {
   std::string from;
 };
 
+/// The numbers that given inputs have for open extents, by the extents' names.
+using KnownExtents = std::map<std::string, int64_t>;
+/// What an input is that nothing is given for.
+using Otherwise = std::function<Result<Given>(size_t input, const KnownExtents& known)>;
+
 /// Where the inputs of a run come from.
 struct InputOptions {
   std::vector<std::string> files;  ///< FILE or NAME=FILE
@@ -142,14 +151,13 @@ struct InputOptions {
   /// The options of how values become what an input takes alone.
   void add_fit_to(Verb verb);
   /// A value for every input: of a file, else random numbers where they are asked for, else as `otherwise` says.
-  Result<std::vector<Given>> values(const Model& model, const ModelOptions& o,
-                                    const std::function<Result<Given>(size_t input)>& otherwise) const;
+  Result<std::vector<Given>> values(const Model& model, const ModelOptions& o, const Otherwise& otherwise) const;
   /// How values become what an input takes. `limits`: what archives may unpack to.
   InputFileOptions file_options(const ReadingOptions& limits) const;
   /// The option of pictures alone that was given; empty: none was.
   std::string picture_option() const;
-  /// Random numbers for that input.
-  Result<Given> random_numbers(const Model& model, size_t input) const;
+  /// Random numbers for that input; extents that nobody knows are 1.
+  Result<Given> random_numbers(const Model& model, size_t input, const KnownExtents& known) const;
 };
 std::vector<Value> values_of(const std::vector<Given>& given);
 /// All that a file of several inputs has for these, by their names. What is for none of them is passed over, and told
@@ -163,7 +171,8 @@ inline constexpr const char* kStoredInputs = "test_data_set_0";
 Result<std::optional<Given>> stored_input(const Model& model, size_t input, const ModelOptions& o,
                                           const InputOptions& inputs);
 /// The same, else random numbers.
-Result<Given> stored_or_random(const Model& model, size_t input, const ModelOptions& o, const InputOptions& inputs);
+Result<Given> stored_or_random(const Model& model, size_t input, const ModelOptions& o, const InputOptions& inputs,
+                               const KnownExtents& known);
 
 /// "NAME=FILE" as both, parted at the first '='; a FILE alone has an empty name.
 std::pair<std::string, std::string> named(const std::string& word);

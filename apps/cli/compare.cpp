@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "cli.h"
 #include "describe.h"
@@ -98,7 +99,9 @@ struct Inputs {
       if (o.other.empty()) NNEX_TRY(can_be_exchanged(model));
       InputOptions inputs = o.inputs;
       inputs.random_from = -1;
-      const auto otherwise = [&](size_t i) { return stored_or_random(model, i, o.model, inputs); };
+      const auto otherwise = [&](size_t i, const KnownExtents& known) {
+        return stored_or_random(model, i, o.model, inputs, known);
+      };
       NNEX_ASSIGN(given, inputs.values(model, o.model, otherwise));
       for (const PortInfo& port : model.inputs()) names.push_back(port.name);
       return values_of(given);
@@ -109,7 +112,7 @@ struct Inputs {
     return [this, &o, stored](const Model& model) -> Result<std::vector<Value>> {
       InputOptions inputs = o.inputs;
       if (inputs.files.empty() && !inputs.random) inputs.files = stored;
-      const auto otherwise = [&](size_t i) -> Result<Given> {
+      const auto otherwise = [&](size_t i, const KnownExtents&) -> Result<Given> {
         NNEX_ASSIGN(std::optional<Given> beside, stored_input(model, i, o.model, inputs));
         if (beside) return std::move(*beside);
         return Error(Code::invalid_argument,
@@ -176,6 +179,21 @@ Status check(const CompareArguments& o) {
   return {};
 }
 
+/// A folder with a model in it is that model: where it is the first one, what was meant is the data beside it.
+Status is_another(const CompareArguments& o) {
+  std::error_code error;
+  const std::filesystem::path folder(o.other), model(o.model.path);
+  if (!std::filesystem::is_directory(folder, error) || std::filesystem::is_directory(model, error) ||
+      !std::filesystem::equivalent(folder, model.has_parent_path() ? model.parent_path() : ".", error))
+    return {};
+  const auto stored = folder / kStoredInputs;
+  return Error(Code::invalid_argument,
+               fmt::format("'{}' is the folder that the model is in{}", o.other,
+                           std::filesystem::exists(stored, error)
+                               ? fmt::format("; needed one of its folders of test data, such as '{}'", stored.string())
+                               : "; needed another model, or stored tensors"));
+}
+
 Result<CompareReport> compare(const CompareArguments& o, Inputs& inputs, const RunOptions& run) {
   NNEX_ASSIGN(CompareOptions options, options_of(o));
   options.run = run;
@@ -187,6 +205,7 @@ Result<CompareReport> compare(const CompareArguments& o, Inputs& inputs, const R
     return nnex::compare(a, others_of(program, o.model.path), inputs.reader(o), options);
   }
   if (!holds_tensors(o.other)) {
+    NNEX_TRY(is_another(o));
     NNEX_ASSIGN(const ModelSource b, source_of(o.other));
     NNEX_TRY(fit_extents(options.b, b));
     return nnex::compare(a, b, inputs.reader(o), options);
@@ -208,6 +227,7 @@ Json difference_json(const Difference& d) {
             {"max_relative", number_of(d.max_relative)},
             {"cosine", number_of(d.cosine)},
             {"sqnr_db", number_of(d.sqnr_db)},
+            {"nan_both", d.nan_both},
             {"nan_mismatch", d.nan_mismatch},
             {"infinity_mismatch", d.infinity_mismatch},
             {"atol", d.atol},
@@ -279,6 +299,8 @@ void print_rows(const std::vector<ComparedTensor>& rows) {
       continue;
     }
     std::string odd;
+    if (d.nan_both)
+      odd += fmt::format("{} NaN on both sides ", d.nan_both == d.count ? "all" : std::to_string(d.nan_both));
     if (d.nan_mismatch) odd += fmt::format("{} NaN on one side ", d.nan_mismatch);
     if (d.infinity_mismatch) odd += fmt::format("{} infinite on one side ", d.infinity_mismatch);
     say("{:<{}}  {:>10} {:>10} {:>10} {:>10.3g} {:>10.3g} {:>11.8f} {:>8.1f}  {}{}\n", one_line(shown_name(t)), width,
@@ -348,7 +370,17 @@ void print_report(const CompareArguments& o, const Inputs& inputs, const Compare
   if (r.skipped) say("{} pairs were too far apart in order to be held in memory\n", r.skipped);
   print_first(r);
   if (r.isolated) print_isolated(*r.isolated);
+  for (const ComparedTensor& t : r.outputs)
+    if (const Difference& d = t.difference; d.count > 0 && d.nan_both == d.count)
+      say("note: all elements of '{}' are NaN on both sides, so that nothing is known of it (nnex run --check-nan)\n",
+          one_line(t.a));
   say("{}\n", r.same ? "same" : "different");
+}
+
+/// Whether it was a side's run that failed, whatever was wrong with it, and not what the command line says.
+bool failed_to_run(const Error& e) {
+  return std::any_of(e.tasks().begin(), e.tasks().end(),
+                     [](const std::string& t) { return t.starts_with("running "); });
 }
 
 int run(const CompareArguments& o) {
@@ -358,7 +390,7 @@ int run(const CompareArguments& o) {
   const auto found = awaited("comparing", [&] { return compare(o, inputs, limit.run_options()); });
   if (!found.ok()) {  // 1 is a verdict: a run that failed gives none
     const int code = limit.report(found.error());
-    return code == kNegative ? kRefused : code;
+    return code == kNegative || (code == kUsage && failed_to_run(found.error())) ? kRefused : code;
   }
   if (o.json)
     print_json(o, inputs, *found);

@@ -3,7 +3,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
+
+#include "nnex/graph.h"
 
 namespace nnex::cli {
 namespace {
@@ -35,8 +38,31 @@ int64_t open_extent(const PortInfo& port, const std::string& dim, const Step& st
   return step.now;
 }
 
+/// How many tokens there are, by the inputs that choose rows of a table; nothing of others.
+using Vocabularies = std::map<std::string, int64_t>;
+
+Vocabularies vocabularies_of(const Model& model) {
+  Vocabularies out;
+  const auto graph = model.graph();
+  if (!graph.ok()) return out;
+  for (NodeId id : graph->nodes()) {
+    const auto node = graph->node(id);
+    if (!node.ok() || node->op != "gather" || node->inputs.size() < 2) continue;
+    const auto table = graph->value(node->inputs[0]), tokens = graph->value(node->inputs[1]);
+    const Attribute* axis = find_attribute(node->attributes, "axis");
+    const int64_t* at = axis ? std::get_if<int64_t>(axis) : nullptr;
+    if (!table.ok() || !tokens.ok() || !table->constant.tensor() || !tokens->parameter_of.valid() || (at && *at != 0))
+      continue;
+    const Shape& shape = table->constant.tensor()->shape();
+    if (shape.rank() == 0 || shape[0] < 1) continue;
+    const auto [known, fresh] = out.emplace(tokens->name, shape[0]);
+    known->second = std::min(known->second, shape[0]);
+  }
+  return out;
+}
+
 template <class T>
-void fill(Tensor& t, const PortInfo& port, const Step& step, std::mt19937_64& random) {
+void fill(Tensor& t, const PortInfo& port, const Step& step, int64_t vocabulary, std::mt19937_64& random) {
   const auto elements = t.mutable_as<T>();
   const int64_t row = t.shape().rank() > 0 ? t.shape()[t.shape().rank() - 1] : 1;
   for (size_t i = 0; i < elements.size(); ++i) {
@@ -46,17 +72,22 @@ void fill(Tensor& t, const PortInfo& port, const Step& step, std::mt19937_64& ra
     else if (says(port.name, "position"))
       elements[i] = static_cast<T>(step.past + column);
     else
-      elements[i] = static_cast<T>(random() % 64);  // a token of any vocabulary
+      elements[i] = static_cast<T>(random() % static_cast<uint64_t>(vocabulary));
   }
 }
 
-Result<Value> input_of(const PortInfo& port, const Step& step, std::mt19937_64& random) {
+Result<Value> input_of(const PortInfo& port, const Step& step, const Vocabularies& vocabularies,
+                       std::mt19937_64& random) {
+  constexpr int64_t kTokens = 64;  // that any vocabulary has
   std::vector<int64_t> extents;
   for (size_t i = 0; i < port.extents.size(); ++i)
     extents.push_back(port.extents[i] >= 0 ? port.extents[i] : open_extent(port, port.dims[i], step));
   if (port.dtype == DType::i64 || port.dtype == DType::i32) {
     NNEX_ASSIGN(Tensor t, Tensor::make(port.dtype, Shape(extents)));
-    port.dtype == DType::i64 ? fill<int64_t>(t, port, step, random) : fill<int32_t>(t, port, step, random);
+    const auto known = vocabularies.find(port.name);
+    const int64_t tokens = known == vocabularies.end() ? kTokens : std::min(kTokens, known->second);
+    port.dtype == DType::i64 ? fill<int64_t>(t, port, step, tokens, random)
+                             : fill<int32_t>(t, port, step, tokens, random);
     return Value(std::move(t));
   }
   PortInfo known = port;
@@ -65,11 +96,11 @@ Result<Value> input_of(const PortInfo& port, const Step& step, std::mt19937_64& 
   return random_input(known, random(), {}, 1);
 }
 
-Result<double> timed_step(Session& session, const Model& model, const Step& step, std::mt19937_64& random,
-                          const RunOptions& options) {
+Result<double> timed_step(Session& session, const Model& model, const Step& step, const Vocabularies& vocabularies,
+                          std::mt19937_64& random, const RunOptions& options) {
   std::vector<Value> inputs;
   for (const PortInfo& port : model.inputs()) {
-    NNEX_ASSIGN(Value v, input_of(port, step, random));
+    NNEX_ASSIGN(Value v, input_of(port, step, vocabularies, random));
     inputs.push_back(std::move(v));
   }
   const auto start = Clock::now();
@@ -113,13 +144,14 @@ Result<Decoded> decode(const TimingOptions& o, const DecodeOptions& d, const Run
   const SessionOptions how = wanted.session_options();
   Decoded out{model, batch, takes_prompts(model) ? d.prompt : 1, how.threads, ms_since(start), 0, {}, 0, 0};
   Session session = model.session(how);
+  const Vocabularies vocabularies = vocabularies_of(model);
   std::mt19937_64 random(o.inputs.seed.value_or(1));
   for (int round = 0; round < 2; ++round) {  // the first packs weights
     NNEX_TRY(session.reset_states());
-    NNEX_ASSIGN(out.prompt_ms, timed_step(session, model, {0, out.prompt}, random, options));
+    NNEX_ASSIGN(out.prompt_ms, timed_step(session, model, {0, out.prompt}, vocabularies, random, options));
   }
   for (int64_t i = 0; i < d.tokens; ++i) {
-    NNEX_ASSIGN(const double ms, timed_step(session, model, {out.prompt + i, 1}, random, options));
+    NNEX_ASSIGN(const double ms, timed_step(session, model, {out.prompt + i, 1}, vocabularies, random, options));
     out.steps_ms.push_back(ms);
   }
   out.state_mb = static_cast<double>(bytes_of(session, model)) / 1048576;

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <map>
 #include <optional>
 
 #include "cli.h"
 #include "edit.h"
+#include "nnex/inspect.h"
 #include "nnex/load.h"
 #include "nnex/save.h"
 #include "onnx_writing.h"
@@ -22,7 +24,8 @@ namespace {
 
 /// What these verbs share: a model in, a file out.
 struct EditOptions {
-  ReadingOptions reading;
+  ModelOptions reading;
+  InputOptions inputs;  ///< Of verbs that prove by runs.
   WritingOptions writing;
   OnnxWritingOptions onnx;
   std::string path, out;
@@ -59,12 +62,64 @@ Result<Format> format_of(const EditOptions& o) {
   return own == Format::cvm ? own : format;
 }
 
+/// What the nodes of a graph are counted as: by nnex's operators, or, of an ONNX file, as it has them.
+using Counts = std::map<std::string, int64_t>;
+
+Counts counts_of(const ModelSource& source, const LoadOptions& load) {
+  Counts out;
+  if (const auto counts = file_nodes(source, load); counts.ok())
+    for (const OperatorCount& c : *counts) out[c.name] = c.nodes;
+  return out;
+}
+
+int64_t sum_of(const Counts& counts) {
+  int64_t sum = 0;
+  for (const auto& [op, nodes] : counts) sum += nodes;
+  return sum;
+}
+
+/// Where both files are of ONNX, what is told of nodes is of these files: an operator of nnex's may be several there.
+void count_in_files(Json& j, const ModelSource& source, const LoadOptions& load, const std::string& out) {
+  const Counts before = counts_of(source, load);
+  const Counts after = before.empty() ? before : counts_of(ModelSource(out), {});
+  if (before.empty() || after.empty()) return;
+  j["nodes_before"] = sum_of(before), j["nodes_after"] = sum_of(after);
+  if (!j.contains("operators")) return;
+  Json operators = Json::object();
+  for (const auto& [op, nodes] : before) operators[op] = {nodes, 0};
+  for (const auto& [op, nodes] : after) {
+    if (!operators.contains(op)) operators[op] = {0, 0};
+    operators[op][1] = nodes;
+  }
+  j["operators"] = std::move(operators);
+}
+
+/// The inputs of proofs, where some were given: in the model's order.
+Result<std::vector<Value>> proof_inputs(const Graph& graph, const EditOptions& o) {
+  if (o.inputs.files.empty()) return std::vector<Value>();
+  LoadOptions plain;
+  plain.optimize = false;
+  NNEX_ASSIGN(const Model model, Model::compile(Graph(graph), plain));
+  ModelOptions reading = o.reading;
+  reading.path = o.path;
+  NNEX_ASSIGN(const auto given, o.inputs.values(model, reading, [&](size_t i, const KnownExtents& known) {
+    return o.inputs.random_numbers(model, i, known);
+  }));
+  return values_of(given);
+}
+
 bool talks(const EditOptions& o) { return !o.json && !o.quiet && o.out != "-"; }
+
+void print_operators(const Json& operators) {
+  say("\n{:<24} {:>6} {:>6}\n", "operator", "before", "after");
+  for (const auto& [op, n] : operators.items())
+    say("{:<24} {:>6} {:>6}\n", one_line(op), n[0].get<int64_t>(), n[1].get<int64_t>());
+}
 
 int edit(const EditOptions& o, const std::string& verb, const Edit& apply) {
   const TimeLimit limit(o.timeout);
   auto result = [&]() -> Result<Json> {
-    NNEX_ASSIGN(const LoadOptions load, o.reading.options());
+    NNEX_ASSIGN(const LoadOptions load, o.reading.ReadingOptions::options());
     SaveOptions save_options;
     save_options.overwrite = o.writing.force ? Overwrite::replace : Overwrite::refuse;
     o.onnx.put(save_options.onnx);
@@ -86,12 +141,14 @@ int edit(const EditOptions& o, const std::string& verb, const Edit& apply) {
               {"nodes_before", before},  {"nodes_after", count_nodes(graph, graph.nodes())},
               {"notes", written.notes}};
     j.update(told);
+    if (!out.is_standard_output()) count_in_files(j, source, load, o.out);
     return j;
   }();
   if (!result.ok()) return limit.report(result.error());
   if (o.json) {
     print_json(*result);
   } else if (talks(o)) {
+    if (result->contains("operators")) print_operators((*result)["operators"]);
     say("{}: {} nodes, before {}\n", o.out, (*result)["nodes_after"].get<size_t>(),
         (*result)["nodes_before"].get<size_t>());
     for (const auto& note : (*result)["notes"]) say("{}: note: {}\n", o.path, own_lines(note.get<std::string>()));
@@ -250,21 +307,19 @@ Json simplified_json(const SimplifyReport& report, const EditOptions& o) {
                              {"reason", r.reason},
                              {"replaced", replaced_json(r.replaced, talks(o))}});
   }
-  if (talks(o)) say("\n{:<24} {:>6} {:>6}\n", "operator", "before", "after");
-  for (const auto& [op, n] : report.operators) {
-    j["operators"][op] = {n.first, n.second};
-    if (talks(o)) say("{:<24} {:>6} {:>6}\n", one_line(op), n.first, n.second);
-  }
+  for (const auto& [op, n] : report.operators) j["operators"][op] = {n.first, n.second};
   return j;
 }
 
 Result<Json> run_simplify(Graph& graph, const EditOptions& o, const RunOptions& run) {
-  NNEX_ASSIGN(const SimplifyReport report, awaited("simplifying", [&] { return simplify(graph, run); }));
+  NNEX_ASSIGN(const std::vector<Value> inputs, proof_inputs(graph, o));
+  NNEX_ASSIGN(const SimplifyReport report, awaited("simplifying", [&] { return simplify(graph, run, inputs); }));
   return simplified_json(report, o);
 }
 
 Result<Json> run_fold(Graph& graph, const EditOptions& o, const RunOptions& run) {
-  NNEX_ASSIGN(const SimplifyReport report, awaited("folding", [&] { return fold(graph, run); }));
+  NNEX_ASSIGN(const std::vector<Value> inputs, proof_inputs(graph, o));
+  NNEX_ASSIGN(const SimplifyReport report, awaited("folding", [&] { return fold(graph, run, inputs); }));
   return simplified_json(report, o);
 }
 
@@ -276,11 +331,13 @@ Result<Json> run_inline(Graph& graph, const EditOptions& o, const RunOptions&) {
 
 Result<Json> run_narrow(Graph& graph, const EditOptions& o, const RunOptions& run) {
   const DType to = o.type == "bf16" ? DType::bf16 : DType::f16;
-  NNEX_ASSIGN(const NarrowReport r, awaited("narrowing", [&] { return narrow_weights(graph, to, run); }));
+  NNEX_ASSIGN(const std::vector<Value> inputs, proof_inputs(graph, o));
+  NNEX_ASSIGN(const NarrowReport r, awaited("narrowing", [&] { return narrow_weights(graph, to, run, inputs); }));
   if (talks(o))
-    say("{} constants stored as {}, {} left: {} bytes, before {}; outputs on random inputs within {:.3g}, {:.3g} of "
+    say("{} constants stored as {}, {} left: {} bytes, before {}; outputs on {} inputs within {:.3g}, {:.3g} of "
         "the greatest\n",
-        r.constants, o.type, r.left, r.bytes_after, r.bytes_before, r.max_absolute, r.max_relative);
+        r.constants, o.type, r.left, r.bytes_after, r.bytes_before, inputs.empty() ? "random" : "these", r.max_absolute,
+        r.max_relative);
   return Json{{"narrowed", r.constants},
               {"left", r.left},
               {"bytes_before", r.bytes_before},
@@ -310,6 +367,14 @@ std::pair<std::shared_ptr<EditOptions>, Verb> add_edit(CommandLine& line, const 
   return {o, verb};
 }
 
+/// How a model is read, and the inputs of the runs that prove what is written.
+void add_proof(EditOptions& o, Verb verb) {
+  o.reading.ReadingOptions::add_to(verb);
+  verb.option("-i,--input", o.inputs.files,
+              "What the proof runs on, as for run: FILE or NAME=FILE; others, or all, are random numbers")
+      .type("[NAME=]FILE");
+}
+
 }  // namespace
 
 void add_edits(CommandLine& line) {
@@ -322,12 +387,12 @@ void add_edits(CommandLine& line) {
     verb.option("--to", o->to, "Tensors that become outputs: c,d; absent: the model's outputs")
         .type("NAMES")
         .one_each();
-    o->reading.add_to(verb);
+    o->reading.ReadingOptions::add_to(verb);
   }
   {
     auto [o, verb] = add_edit(line, "rename", "Give inputs, outputs and tensors inside other names", run_rename);
     verb.option("names", o->words, "OLD=NEW, as many as there are; symbols of extents, too").required();
-    o->reading.add_to(verb);
+    o->reading.ReadingOptions::add_to(verb);
   }
   {
     auto [o, verb] = add_edit(line, "set-shape", "Write a model for other extents of its inputs", run_set_shape);
@@ -347,29 +412,29 @@ void add_edits(CommandLine& line) {
     auto [o, verb] = add_edit(line, "simplify",
                               "Write a model with fewer nodes: folded, merged, cleaned; each step proven by running it",
                               run_simplify);
-    o->reading.add_to(verb);
+    add_proof(*o, verb);
   }
   {
     auto [o, verb] = add_edit(
         line, "fold", "Write a model whose constants and known shapes are computed, proven by running it", run_fold);
-    o->reading.add_to(verb);
+    add_proof(*o, verb);
   }
   {
     auto [o, verb] =
         add_edit(line, "inline", "Write a model without functions: each call becomes what it says", run_inline);
-    o->reading.add_to(verb);
+    o->reading.ReadingOptions::add_to(verb);
   }
   {
     auto [o, verb] =
         add_edit(line, "narrow", "Write a model whose weights are stored in 16 bits; it computes in float32 as before",
                  run_narrow);
     verb.option("--to", o->type, "How weights are stored").one_of({"f16", "bf16"});
-    o->reading.add_to(verb);
+    add_proof(*o, verb);
   }
   {
     auto [o, verb] = add_edit(line, "strip", "Write a model without texts and properties that no run needs", run_strip);
     verb.flag("--names", o->names, "Names of tensors inside and of nodes, too");
-    o->reading.add_to(verb);
+    o->reading.ReadingOptions::add_to(verb);
   }
 }
 

@@ -154,8 +154,39 @@ Result<std::string> exchange_request(const std::string& model, const std::map<st
   return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+namespace {
+
+/// JSON as Python writes it, where NaN and infinities stand bare, as JSON, where they are words.
+std::string with_words(std::string_view text) {
+  std::string out;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (quoted && text[i] == '\\' && i + 1 < text.size()) {
+      out += text[i++];
+    } else if (text[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted) {
+      const std::string_view rest = text.substr(i);
+      const std::string_view word = rest.starts_with("NaN")         ? rest.substr(0, 3)
+                                    : rest.starts_with("Infinity")  ? rest.substr(0, 8)
+                                    : rest.starts_with("-Infinity") ? rest.substr(0, 9)
+                                                                    : std::string_view();
+      if (!word.empty()) {
+        out.append("\"").append(word).append("\"");
+        i += word.size() - 1;
+        continue;
+      }
+    }
+    out += text[i];
+  }
+  return out;
+}
+
+}  // namespace
+
 Result<std::map<std::string, Value>> exchange_answer(const std::string& text) {
-  const Json j = Json::parse(text, nullptr, false);
+  Json j = Json::parse(text, nullptr, false);
+  if (j.is_discarded()) j = Json::parse(with_words(text), nullptr, false);
   const auto list = j.is_object() ? j.find("outputs") : j.end();
   if (!j.is_object() || list == j.end() || !list->is_array())
     return Error(Code::unreadable, fmt::format("found {}; needed a JSON object with a list \"outputs\"",

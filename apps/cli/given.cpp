@@ -106,19 +106,19 @@ Error unknown_input(Error e, const std::string& name, const ModelOptions& o) {
                fmt::format("input '{}' has a default in the file, which is a constant here: it cannot be given", name));
 }
 
-/// An input's file, and the bytes of it where it is standard input.
+/// An input's file, and the bytes of it where it is a stream.
 struct Opened {
   InputFile file;
   std::string bytes;
 };
 
-/// A file or folder; "-" is standard input.
+/// A file or folder, or what a stream holds.
 Result<Opened> open_input(const std::string& path) {
-  if (path != "-") {
+  if (!is_stream(path)) {
     NNEX_ASSIGN(InputFile file, InputFile::open(path));
     return Opened{std::move(file), {}};
   }
-  NNEX_ASSIGN(std::string all, read_standard_input());
+  NNEX_ASSIGN(std::string all, read_stream(path));
   NNEX_ASSIGN(InputFile file, InputFile::from_bytes(path, all));
   return Opened{std::move(file), std::move(all)};
 }
@@ -221,8 +221,33 @@ std::string InputOptions::picture_option() const {
   return layout.empty() ? "" : "--layout";
 }
 
+namespace {
+
+/// The extents of given values where inputs have names for them; where two differ the run tells.
+void add_extents(const PortInfo& port, const Value& value, KnownExtents& known) {
+  const Tensor* t = value.tensor();
+  if (!t || static_cast<size_t>(t->shape().rank()) != port.extents.size()) return;
+  for (size_t i = 0; i < port.extents.size(); ++i)
+    if (port.extents[i] < 0 && port.dims[i].find('?') == std::string::npos)
+      known.emplace(port.dims[i], t->shape()[static_cast<int64_t>(i)]);
+}
+
+/// Files without names go on behind the input that the last one was for.
+Error nothing_follows(const std::string& path, const std::vector<PortInfo>& ports, size_t files,
+                      const std::vector<std::optional<Given>>& given) {
+  std::string left;
+  for (size_t i = 0; i < ports.size(); ++i)
+    if (!given[i]) left += fmt::format("{}{}={}", left.empty() ? "" : " or ", ports[i].name, path);
+  if (left.empty() || ports.empty())
+    return Error(Code::invalid_argument, fmt::format("found {} inputs; the model takes {}", files, ports.size()));
+  return Error(Code::invalid_argument, fmt::format("'{}': no input follows '{}', which was given before it; needed {}",
+                                                   path, ports.back().name, left));
+}
+
+}  // namespace
+
 Result<std::vector<Given>> InputOptions::values(const Model& model, const ModelOptions& o,
-                                                const std::function<Result<Given>(size_t input)>& otherwise) const {
+                                                const Otherwise& otherwise) const {
   const auto& ports = model.inputs();
   std::vector<std::optional<Given>> given(ports.size());
   std::map<std::string, Given> by_name;  // what a file has for several inputs gives way to a file for one
@@ -256,9 +281,7 @@ Result<std::vector<Given>> InputOptions::values(const Model& model, const ModelO
       for (auto& [port, v] : all) by_name.try_emplace(port, Given{std::move(v), path});
       continue;
     }
-    if (at >= ports.size())
-      return Error(Code::invalid_argument,
-                   fmt::format("found {} inputs; the model takes {}", files.size(), ports.size()));
+    if (at >= ports.size()) return nothing_follows(path, ports, files.size(), given);
     NNEX_ASSIGN(Value v, value_for(file, ports[at], options));
     NNEX_TRY(give(at, std::move(v), path));
     next = at + 1;
@@ -267,26 +290,26 @@ Result<std::vector<Given>> InputOptions::values(const Model& model, const ModelO
     return Error(Code::invalid_argument, fmt::format("{}: no input is a picture", option));
   if (fit.audio.sample_rate != 0 && !sounds)
     return Error(Code::invalid_argument, "--sample-rate: no input is a .wav file");
+  KnownExtents known;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (const auto it = by_name.find(ports[i].name); !given[i] && it != by_name.end()) given[i] = it->second;
+    if (given[i]) add_extents(ports[i], given[i]->value, known);
+  }
   std::vector<Given> out;
   for (size_t i = 0; i < ports.size(); ++i) {
     if (given[i]) {
       out.push_back(std::move(*given[i]));
-    } else if (const auto it = by_name.find(ports[i].name); it != by_name.end()) {
-      out.push_back(it->second);
-    } else if (random) {
-      NNEX_ASSIGN(Given made, random_numbers(model, i));
-      out.push_back(std::move(made));
-    } else {
-      NNEX_ASSIGN(Given other, otherwise(i));
-      out.push_back(std::move(other));
+      continue;
     }
+    NNEX_ASSIGN(Given made, random ? random_numbers(model, i, known) : otherwise(i, known));
+    out.push_back(std::move(made));
   }
   return out;
 }
 
-Result<Given> InputOptions::random_numbers(const Model& model, size_t input) const {
+Result<Given> InputOptions::random_numbers(const Model& model, size_t input, const KnownExtents& known) const {
   NNEX_ASSIGN(Value v,
-              random_input(model.inputs()[input], seed.value_or(0) + input + 1, {}, 1, bits_of(model), random_from));
+              random_input(model.inputs()[input], seed.value_or(0) + input + 1, known, 1, bits_of(model), random_from));
   return Given{std::move(v), "random numbers"};
 }
 
@@ -305,10 +328,11 @@ Result<std::optional<Given>> stored_input(const Model& model, size_t input, cons
   return std::optional(Given{std::move(v), kStoredInputs});
 }
 
-Result<Given> stored_or_random(const Model& model, size_t input, const ModelOptions& o, const InputOptions& inputs) {
+Result<Given> stored_or_random(const Model& model, size_t input, const ModelOptions& o, const InputOptions& inputs,
+                               const KnownExtents& known) {
   NNEX_ASSIGN(std::optional<Given> stored, stored_input(model, input, o, inputs));
   if (stored) return std::move(*stored);
-  return inputs.random_numbers(model, input);
+  return inputs.random_numbers(model, input, known);
 }
 
 std::vector<Value> values_of(const std::vector<Given>& given) {

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "cli.h"
 #include "edit.h"
@@ -90,13 +91,25 @@ void print_origin(const Inspection& model, const std::string& path) {
       say("  {} = {}\n", one_line(key), one_line(text));
 }
 
+/// How many nodes an ONNX file has: one may be several here, or none. Nothing: of another standard's model.
+std::optional<int64_t> nodes_in_file(const ModelSource& source, const LoadOptions& options) {
+  const auto counts = file_nodes(source, options);
+  if (!counts.ok() || counts->empty()) return std::nullopt;
+  int64_t nodes = 0;
+  for (const OperatorCount& c : *counts) nodes += c.nodes;
+  return nodes;
+}
+
 int inspect(const std::string& path, const Asked& asked) {
   const auto source = source_of(path);
   if (!source.ok()) return report(source.error());
   const auto model = awaited("inspecting", [&] { return nnex::inspect(*source, asked.options); });
   if (!model.ok()) return report(model.error());
+  const auto in_file = nodes_in_file(*source, asked.options);
   if (asked.json) {
-    print(inspection_json(path, *model));
+    Json j = inspection_json(path, *model);
+    if (in_file) j["file_nodes"] = *in_file;
+    print(j);
     return kOk;
   }
   print_origin(*model, path);
@@ -110,7 +123,9 @@ int inspect(const std::string& path, const Asked& asked) {
   if (!model->external_files.empty())
     say("  data in {}\n", one_line(fmt::format("{}", fmt::join(model->external_files, ", "))));
   if (!model->symbols.empty()) say("  symbols {}\n", one_line(fmt::format("{}", fmt::join(model->symbols, ", "))));
-  say("  {} parameters, {} multiply-adds, {} nodes\n", model->parameters, one_line(shown(*model)), model->nodes);
+  const std::string of_file = in_file && *in_file != model->nodes ? fmt::format(" ({} in the file)", *in_file) : "";
+  say("  {} parameters, {} multiply-adds, {} nodes{}\n", model->parameters, one_line(shown(*model)), model->nodes,
+      of_file);
   say("  parameters take {}", in_units(model->parameter_bytes));
   if (model->activation_bytes)
     say(", activations {} at once", in_units(*model->activation_bytes));

@@ -16,6 +16,7 @@
 #include "nnex/nnef.h"
 #include "nnex/suggest.h"
 #include "nnex/tensor_file.h"
+#include "nonfinite.h"
 #include "time_limit.h"
 #include "top.h"
 #include "waiting.h"
@@ -32,12 +33,13 @@ struct RunArguments {
   int topk = 0;
   int64_t steps = 1;
   double timeout = 0;
-  bool json = false, exact = false, portable = false, hash = false, hash_layers = false, quantised = false;
+  bool json = false, exact = false, portable = false, hash = false, hash_layers = false, check_nan = false,
+       quantised = false;
 };
 
 /// A value for every input; what nothing is given for must be in the model's files.
 Result<std::vector<Value>> inputs_of(const Model& model, const RunArguments& o) {
-  NNEX_ASSIGN(const auto given, o.inputs.values(model, o.model, [&](size_t i) -> Result<Given> {
+  NNEX_ASSIGN(const auto given, o.inputs.values(model, o.model, [&](size_t i, const KnownExtents&) -> Result<Given> {
     if (auto initial = cvm_initial_input(model)) return Given{std::move(*initial), "the model"};
     const PortInfo& port = model.inputs()[i];
     return Error(Code::invalid_argument,
@@ -65,6 +67,20 @@ std::function<bool(const std::string&)> known_names(const Model& model, const Ca
   };
 }
 
+/// Files without a name go on behind the output that the last one was for.
+Error nothing_follows(const Model& model, const std::vector<Target>& targets, const std::string& file) {
+  std::string left;
+  for (size_t i = 0; i < model.outputs().size(); ++i)
+    if (std::none_of(targets.begin(), targets.end(), [&](const Target& t) { return t.output == i; }))
+      left += fmt::format("{}{}={}", left.empty() ? "" : " or ", model.outputs()[i].name, file);
+  if (left.empty())
+    return Error(Code::invalid_argument,
+                 fmt::format("--save {}: no output is left for it; the model gives {}", file, model.outputs().size()));
+  return Error(Code::invalid_argument, fmt::format("--save {}: no output follows '{}', which was named before it; "
+                                                   "needed {}",
+                                                   file, model.outputs().back().name, left));
+}
+
 /// Files without a name take outputs in the model's order, as inputs do.
 Result<std::vector<Target>> targets_of(const Model& model, const Carried& carried,
                                        const std::vector<std::string>& words) {
@@ -85,9 +101,7 @@ Result<std::vector<Target>> targets_of(const Model& model, const Carried& carrie
     if (!name.empty()) {
       NNEX_ASSIGN(at, port_at("output", model.outputs(), name));
     }
-    if (at >= model.outputs().size())
-      return Error(Code::invalid_argument, fmt::format("--save {}: no output is left for it; the model gives {}", file,
-                                                       model.outputs().size()));
+    if (at >= model.outputs().size()) return nothing_follows(model, out, file);
     next = at + 1;
     out.push_back({at, file, {}});
   }
@@ -172,6 +186,18 @@ Result<LayeredModel> layers_of(const RunArguments& o) {
   NNEX_ASSIGN(LoadOptions options, o.model.options());
   options.exact = o.exact, options.portable = o.portable;
   return load_layers(source, options);
+}
+
+/// Which tensors have elements that are no finite numbers.
+int check_nan(const RunArguments& o, const TimeLimit& limit) {
+  auto layers = layers_of(o);
+  if (!layers.ok()) return report(layers.error());
+  auto inputs = inputs_of(layers->model, o);
+  if (!inputs.ok()) return report(inputs.error());
+  Session session = layers->model.session(o.model.session_options());
+  auto out = awaited("running", [&] { return session.run(*inputs, limit.run_options()); });
+  if (!out.ok()) return limit.report(out.error());
+  return show_nonfinite(*layers, *inputs, *out, o.json, o.inputs.quiet);
 }
 
 /// Hashes of every tensor, in the order of the model's nodes.
@@ -360,6 +386,7 @@ Json tell(const Model& model, const Answers& answers, const RunArguments& o) {
 int run(const RunArguments& o) {
   std::optional<TimeLimit> limit(o.timeout);
   if (o.hash_layers) return hash_layers(o, *limit);
+  if (o.check_nan) return check_nan(o, *limit);
   if (!o.labels.empty() && o.topk == 0)
     return report(Error(Code::invalid_argument, "--labels names what --topk shows; needed both"));
   if (Status s = can_save(o); !s.ok()) return report(s.error());
@@ -442,6 +469,13 @@ void add_run(CommandLine& line) {
             "Run with what the model's quantisation file says of its tensors (NNEF graph.quant), which is a hint "
             "otherwise");
   verb.flag("--hash-layers", o->hash_layers, "Show the SHA-256 of every tensor, to find where two machines differ");
+  verb.flag("--check-nan", o->check_nan,
+            "Show which tensors have NaN or infinite elements, the first of them in front; exit code 1 where one has");
+  const auto answers = [o] { return !o->hash_layers && !o->check_nan; };  // whose lists are all that is shown
+  for (const char* option : {"--save", "--topk", "--labels", "--steps", "--save-variables", "--save-bytes", "--hash"})
+    verb.only_where(option, answers, "no effect with --hash-layers or --check-nan");
+  verb.only_where(
+      "--check-nan", [o] { return !o->hash_layers; }, "no effect with --hash-layers");
   verb.flag("--json", o->json,
             "Print a JSON object: values of outputs of up to 1,000 elements, statistics of larger ones");
   verb.flag("-q,--quiet", o->inputs.quiet, "Print nothing but errors, and what --json asks for");

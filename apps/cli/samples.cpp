@@ -1,6 +1,8 @@
 #include "samples.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <memory>
 
 #include "batch_items.h"
 #include "nnex/file.h"
@@ -126,10 +128,20 @@ std::string some_of(const std::vector<Item>& items) {
   return items.size() > kSome ? fmt::format("{} and {} more", out, items.size() - kSome) : out;
 }
 
-/// Takes what cannot be a sample out of a folder's items. Error: invalid_argument where nothing is left.
+/// Whether a folder holds the inputs of one run, as test data beside models do: it is one sample.
+bool is_stored_set(const std::filesystem::path& folder) {
+  std::error_code error;
+  return std::filesystem::exists(folder / "input_0.pb", error);
+}
+
+/// Takes what cannot be a sample out of a folder's items; where sets of stored inputs are among them, all else. Error:
+/// invalid_argument where nothing is left.
 Result<std::string> leave_out(const std::string& folder, std::vector<Item>& items) {
-  const auto others = std::stable_partition(items.begin(), items.end(), [](const Item& item) {
+  const bool has_sets =
+      std::any_of(items.begin(), items.end(), [](const Item& item) { return is_stored_set(item.path); });
+  const auto others = std::stable_partition(items.begin(), items.end(), [&](const Item& item) {
     std::error_code error;
+    if (has_sets) return is_stored_set(item.path);
     return InputFile::has_ending(item.path.string()) || std::filesystem::is_directory(item.path, error);
   });
   const std::vector<Item> left(others, items.end());
@@ -140,7 +152,8 @@ Result<std::string> leave_out(const std::string& folder, std::vector<Item>& item
                              ".npz, .pb, .dat, .json, .raw or .bin files, or folders with input_0.pb",
                              folder, some_of(left)));
   return left.empty() ? std::string()
-                      : fmt::format("of '{}' left out, as no samples end so: {}", folder, some_of(left));
+                      : fmt::format("of '{}' left out, as no samples {}: {}", folder,
+                                    has_sets ? "stand beside folders with input_0.pb" : "end so", some_of(left));
 }
 
 }  // namespace
@@ -154,16 +167,26 @@ Result<Samples> samples_of(const std::string& source, const InputFileOptions& fi
     NNEX_ASSIGN(Rows found, rows_of(source, fit, inputs));
     out.count = found.count;
     out.read = [rows = std::move(found)](const std::vector<PortInfo>&, int64_t index) { return rows.sample(index); };
+    out.name = [source](int64_t index) { return fmt::format("sample {} of '{}' (0 is the first)", index, source); };
     return samples;
   }
-  NNEX_ASSIGN(std::vector<Item> found, items_of("--calibrate", source, {}));
   std::error_code error;
-  if (std::filesystem::is_directory(source, error)) {
-    NNEX_ASSIGN(samples.note, leave_out(source, found));
+  std::vector<Item> found;
+  if (is_stored_set(source) || (InputFile::has_ending(source) && std::filesystem::is_regular_file(source, error))) {
+    found.push_back({source, source});
+  } else {
+    NNEX_ASSIGN(found, items_of("--calibrate", source, {}));
+    if (std::filesystem::is_directory(source, error)) {
+      NNEX_ASSIGN(samples.note, leave_out(source, found));
+    }
   }
   out.count = static_cast<int64_t>(found.size());
-  out.read = [items = std::move(found), fit](const std::vector<PortInfo>& ports, int64_t index) {
-    return sample_of(items[static_cast<size_t>(index)], fit, ports);
+  const auto items = std::make_shared<const std::vector<Item>>(std::move(found));
+  out.read = [items, fit](const std::vector<PortInfo>& ports, int64_t index) {
+    return sample_of((*items)[static_cast<size_t>(index)], fit, ports);
+  };
+  out.name = [items](int64_t index) {
+    return fmt::format("sample '{}'", one_line((*items)[static_cast<size_t>(index)].name));
   };
   return samples;
 }

@@ -102,6 +102,11 @@ Result<Stored> read_stored(const std::string& path, const Model& model, const In
         fmt::format("'{}' holds one tensor; the model gives {} outputs (a .npz file or a folder holds several)", path,
                     model.outputs().size()));
   NNEX_TRY(add(out, model, model.outputs()[0].name, path));
+  const fs::path file(path);
+  const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
+  if (std::error_code error;
+      file.stem().string().starts_with("output_") && fs::exists(fs::path(folder) / "input_0.pb", error))
+    out.inputs.push_back(folder);
   return out;
 }
 

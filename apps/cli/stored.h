@@ -18,8 +18,9 @@ struct Stored {
 bool holds_tensors(const std::string& path);
 
 /// The tensors of a path: of .npz and .json (an answer of another program) by name; a file of one tensor is the model's
-/// only output; output_0.pb, output_1.pb ... of a folder its outputs in order, other files (NAME.npy, NAME.pb,
-/// NAME.dat) are named by their stems. Errors: unreadable, invalid_argument (one tensor, several outputs).
+/// only output, and output_0.pb was made from the input_0.pb beside it; output_0.pb, output_1.pb ... of a folder its
+/// outputs in order, other files (NAME.npy, NAME.pb, NAME.dat) are named by their stems. Errors: unreadable,
+/// invalid_argument (one tensor, several outputs).
 Result<Stored> read_stored(const std::string& path, const Model& model, const InputFileOptions& limits);
 
 }  // namespace nnex::cli

@@ -11,7 +11,9 @@ namespace nnex::cli {
 namespace {
 
 Result<std::vector<Given>> inputs_of(const Model& model, const TimingOptions& o) {
-  return o.inputs.values(model, o.model, [&](size_t i) { return stored_or_random(model, i, o.model, o.inputs); });
+  return o.inputs.values(model, o.model, [&](size_t i, const KnownExtents& known) {
+    return stored_or_random(model, i, o.model, o.inputs, known);
+  });
 }
 
 /// What carried inputs and others share of open extents.

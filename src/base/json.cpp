@@ -58,6 +58,13 @@ std::string_view reason(std::string_view what) {
   return what;
 }
 
+/// What other programs write where a number is none that JSON has; empty: it is something else.
+std::string_view bare_number(std::string_view text) {
+  for (std::string_view word : {"NaN", "Infinity"})
+    if (text.starts_with(word)) return word;
+  return {};
+}
+
 /// Where a text nests too deep or an object has too many keys, and what it is. Faults of its grammar are the parser's.
 std::optional<std::pair<size_t, std::string>> beyond(std::string_view text, const JsonLimits& limits) {
   std::vector<size_t> keys;  // of each open list or object: its colons
@@ -108,7 +115,10 @@ Result<nlohmann::ordered_json> parse_json(std::string_view whole, std::string_vi
   if (!j.is_discarded()) return j;
   finder = {};
   nlohmann::ordered_json::sax_parse(part.begin(), part.end(), &finder);
-  return fault_at(whole, part, finder.at > 0 ? finder.at - 1 : 0, std::string(reason(finder.what)));
+  const size_t at = finder.at > 0 ? finder.at - 1 : 0;
+  if (const auto bare = bare_number(part.substr(std::min(part.size(), at))); !bare.empty())
+    return fault_at(whole, part, at, fmt::format("found {}, which JSON lacks; as a word it is \"{}\"", bare, bare));
+  return fault_at(whole, part, at, std::string(reason(finder.what)));
 }
 
 }  // namespace nnex
