@@ -94,8 +94,7 @@ class Layout {
 
   /// Ends the line that is being written, if there is one.
   void new_line() {
-    if (line_.empty()) return;
-    out_ += line_ + "\n";
+    if (line_.find_first_not_of(' ') != std::string::npos) out_ += line_ + "\n";
     line_.clear();
   }
   void blank_line() {
@@ -127,8 +126,8 @@ class Layout {
 
   void token(const Token& t) {
     if (line_.empty()) begin_line(t);
-    if (in_extension_ && t.kind == Tok::comma) return;
-    if (in_extension_ && t.kind == Tok::word && t.word == Word::none) {
+    if (in_extensions_ && t.kind == Tok::comma) return;
+    if (in_extensions_ && t.kind == Tok::word && t.word == Word::none) {
       if (extension_named_) line_ += ";", new_line(), line_ = "extension";
       line_ += " " + std::string(t.text);
       extension_named_ = true;
@@ -148,7 +147,7 @@ class Layout {
       case Tok::semicolon:
         line_ += ";";
         new_line();
-        in_extension_ = extension_named_ = false;
+        in_extensions_ = extension_named_ = false;
         return;
       default:
         break;
@@ -167,8 +166,17 @@ class Layout {
       if (!(head && after_comment())) blank_line();
     }
     wants_blank_ = section_ = false;
-    in_extension_ = t.word == Word::extension;
+    in_extensions_ = t.word == Word::extension && lists_extensions();
     line_ = indent();
+  }
+  /// Whether each word of the statement is an extension. A vendor's may have words of their own behind their names:
+  /// `extension tract_registry tract_core;`.
+  bool lists_extensions() const {
+    for (size_t i = at_ + 1; tokens_[i].kind != Tok::semicolon && tokens_[i].kind != Tok::end; ++i)
+      if (tokens_[i].kind == Tok::word && !tokens_[i].text.starts_with("KHR_") &&
+          tokens_[i].text != graph_text::kIntegers32)
+        return false;
+    return true;
   }
   /// Whether the text so far ends with a comment line, which belongs to what follows.
   bool after_comment() const {
@@ -224,7 +232,7 @@ class Layout {
   size_t at_ = 0;
   std::string out_, line_;
   std::vector<Tok> brackets_;
-  bool body_ = false, section_ = false, wants_blank_ = false, in_extension_ = false, extension_named_ = false;
+  bool body_ = false, section_ = false, wants_blank_ = false, in_extensions_ = false, extension_named_ = false;
   bool in_angle_ = false;
 };
 
