@@ -120,7 +120,8 @@ Result<NarrowReport> narrow_weights(Graph& graph, DType to, const RunOptions& ru
                                     const std::vector<Value>& inputs = {});
 
 /// Takes away what no run needs: texts and properties of the file, functions that nobody calls; with `names` the names
-/// of tensors that are neither inputs nor outputs, and places of nodes.
+/// of tensors that are neither inputs nor outputs, and places of nodes. What graph.quant and labels of NNEF name gets a
+/// number for a name.
 void strip(Graph& graph, bool names = false);
 
 /// What differs between two networks as they stand, without running them.

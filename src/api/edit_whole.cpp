@@ -8,6 +8,7 @@
 #include "api/formats.h"
 #include "api/graph_impl.h"
 #include "api/random_runs.h"
+#include "api/tensor_names.h"
 #include "base/failure.h"
 #include "base/faults.h"
 #include "base/guarded.h"
@@ -78,6 +79,33 @@ Status tell_distance(const ir::Graph& before, const ir::Graph& after, const RunO
       out.max_relative = std::max(out.max_relative, distance / std::max(greatest(expected.outputs[i]), 1e-300));
   }
   return {};
+}
+
+/// Takes the names of tensors away, but of inputs and outputs. What NNEF knows of a tensor by its name, its label and
+/// its line of the quantisation file, needs one: those are numbered.
+void strip_names(ir::Graph& graph) {
+  const std::set<std::string> needed = names_in_nnef(graph);
+  std::vector<ValueId> inside;
+  std::set<std::string> taken;
+  for (uint32_t n = 0; n < graph.value_count(); ++n) {
+    if (graph[ValueId{n}].param_of.valid() || is_result(graph, ValueId{n}))
+      taken.insert(graph[ValueId{n}].name);
+    else
+      inside.push_back(ValueId{n});
+  }
+  std::map<std::string, std::string> names;
+  size_t number = 0;
+  for (const ValueId v : inside) {
+    const std::string old = graph[v].name;
+    std::string name;
+    if (!graph[v].uses.empty() && needed.count(old) && !names.count(old)) {
+      do name = fmt::format("t{}", ++number);
+      while (taken.count(name));
+      names.emplace(old, name);
+    }
+    graph.set_name(v, std::move(name));
+  }
+  rename_provenance(graph, names);
 }
 
 /// Takes away functions that no node calls, nor a function that is called. What custom operators call is not known.
@@ -159,11 +187,8 @@ void strip(Graph& graph, bool names) {
     g.provenance.nnef->document = nnef_format::custom_fragments(g.provenance.nnef->document);
   graph.impl().texts = false;
   if (built(Format::onnx)) drop_uncalled(g);
-  for (uint32_t n = 0; names && n < g.value_count(); ++n) {
-    const ValueDef& v = g[ValueId{n}];
-    if (!v.param_of.valid() && !is_result(g, ValueId{n})) g.set_name(ValueId{n}, {});
-  }
   if (!names) return;
+  strip_names(g);
   for (NodeId id : g.order_with_blocks()) g.set_where(id, 0);
 }
 

@@ -8,6 +8,7 @@
 #include "api/formats.h"
 #include "api/graph_impl.h"
 #include "api/subgraph.h"
+#include "api/tensor_names.h"
 #include "base/failure.h"
 #include "base/faults.h"
 #include "base/guarded.h"
@@ -69,11 +70,12 @@ Cone cone_of(const ir::Graph& graph, const std::vector<ValueId>& to, const std::
   while (!open.empty()) {
     const ValueId v = open.back();
     open.pop_back();
-    if (!v.valid() || graph[v].is_constant() || !seen.insert(v.n).second) continue;
+    if (!v.valid() || !seen.insert(v.n).second) continue;
     if (stops.count(v.n)) {
       out.ends_met.insert(v.n);
       continue;
     }
+    if (graph[v].is_constant()) continue;
     const NodeId producer = graph[v].producer;
     if (!producer.valid()) {
       out.inputs.push_back(v);
@@ -227,6 +229,7 @@ Status rename(Graph& graph, const std::map<std::string, std::string>& all) {
     *docs = std::move(under);
   }
   for (const auto& [from, to] : names) g.set_name(tensors.at(from), to);
+  rename_provenance(g, names);
   rename_carried(graph.impl(), names);
   return {};
 }

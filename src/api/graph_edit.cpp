@@ -4,6 +4,7 @@
 
 #include "api/graph_checks.h"
 #include "api/graph_impl.h"
+#include "api/tensor_names.h"
 #include "graph/verify.h"
 #include "run/inputs.h"
 
@@ -125,6 +126,8 @@ Status Graph::set_name(ValueId value, std::string name) {
     for (ValueId other : *ports)
       if (port && !(other == v) && g[other].name == name)
         return bad_argument("two inputs or outputs would be called '{}'", name);
+  if (const std::string& old = g[v].name; !old.empty() && !name.empty() && old != name)
+    rename_provenance(g, {{old, name}});
   g.set_name(v, std::move(name));
   return {};
 }
