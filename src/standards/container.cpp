@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <mutex>
 
 #include "base/built.h"
@@ -164,6 +165,22 @@ std::string Container::place(const std::string& name) const {
   if (auto added = added_.find(name); added != added_.end()) return added->second.place;
   if (!folder_) return fmt::format("{}: {}", path_, name);
   return path_.empty() || path_.back() == '/' ? path_ + name : fmt::format("{}/{}", path_, name);
+}
+
+bool Container::has_ending(const std::string& ending) const {
+  const auto ends = [&](const auto& file) { return file.first.ends_with(ending); };
+  if (std::any_of(files_.begin(), files_.end(), ends) || std::any_of(added_.begin(), added_.end(), ends)) return true;
+  if (given_ && std::any_of(given_->names.begin(), given_->names.end(), ends)) return true;
+  if (!folder_ || path_.empty()) return false;
+  constexpr int kDepth = 8, kFiles = 10'000;
+  std::error_code error;
+  std::filesystem::recursive_directory_iterator it(path_, error), end;
+  for (int n = 0; !error && it != end && n < kFiles; it.increment(error), ++n) {
+    if (it.depth() >= kDepth) it.disable_recursion_pending();
+    std::error_code none;
+    if (it->is_regular_file(none) && it->path().native().ends_with(ending)) return true;
+  }
+  return false;
 }
 
 std::string Container::elsewhere(const std::string& name) const {

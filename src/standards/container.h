@@ -65,6 +65,8 @@ class Container {
                                         const std::string& shown) const;
   /// The names of the files that callbacks give, each as they name it; none of folders and archives.
   std::vector<std::string> names() const;
+  /// Whether there is a file of such an ending, links aside.
+  bool has_ending(const std::string& ending) const;
   /// "model.tar: w.dat", "model/w.dat": for messages.
   std::string place(const std::string& name) const;
   /// A file of that name below another folder of the archive, for hints; empty when there is none.

@@ -1,6 +1,7 @@
 #include "standards/nnef/import_call.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/failure.h"
 #include "base/joined.h"
@@ -12,6 +13,11 @@ namespace nnex::nnef_format {
 
 Type tensor_type(DType type, const Ints& extents) { return Type::tensor(type, Dims(extents.begin(), extents.end())); }
 
+Status check_real(double x) {
+  if (!std::isfinite(x) || std::isfinite(static_cast<float>(x))) return {};
+  return failure(Code::invalid_model, "{:g} does not fit in a real of 32 bits, which tensors have", x);
+}
+
 Result<Tensor> literal_tensor(const Arg& arg, DType integers) {
   switch (arg.kind()) {
     case Arg::Kind::logical:
@@ -20,6 +26,7 @@ Result<Tensor> literal_tensor(const Arg& arg, DType integers) {
       if (integers == DType::i32) return Tensor::scalar<int32_t>(static_cast<int32_t>(arg.integer()));
       return Tensor::scalar<int64_t>(arg.integer());
     case Arg::Kind::scalar:
+      NNEX_TRY(check_real(arg.scalar()));
       return Tensor::scalar<float>(static_cast<float>(arg.scalar()));
     default:
       return Error(Code::unsupported, "strings are no tensors here");
@@ -138,6 +145,8 @@ Status ImportCall::read_tensor(const Arg& arg, const DeclaredType& type) {
     return {};
   }
   auto literal = literal_tensor(arg, integers);
+  if (!literal.ok() && literal.error().code() == Code::invalid_model)
+    return op.fault("L2", fmt::format("{}: {}", op.declaration->name, literal.error().message()));
   if (!literal.ok()) return error(literal.error().message());
   in.push_back(b.constant(std::move(literal).value()));
   in_extents.emplace_back();

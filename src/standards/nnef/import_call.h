@@ -14,6 +14,8 @@ namespace nnex::nnef_format {
 Type tensor_type(DType type, const Ints& extents);
 /// What a literal is in the engine: numbers of scalar tensors are f32, integers of the document's width.
 Result<Tensor> literal_tensor(const Arg& arg, DType integers);
+/// Error: invalid_model (L2), a number that a tensor's real would make infinite.
+Status check_real(double x);
 
 /// The arguments of a call, as the table's spellings take them: tensors are values, attributes have their names. The
 /// table infers every node that is made of it; the first fault it finds is status()'s.

@@ -158,12 +158,14 @@ Status Importer::introduce_constant(const Operation& op, Tensors& tensors) {
   NNEX_ASSIGN(Tensor content, Tensor::make(element(t.type), Shape(t.extents)));
   for (int64_t i = 0; i < content.count(); ++i) {
     const Arg& item = items[items.size() == 1 ? 0 : static_cast<size_t>(i)];
-    if (auto* x = item.get<double>())
+    if (auto* x = item.get<double>()) {
+      if (Status s = check_real(*x); !s.ok()) return op.fault("L2", "constant: " + s.error().message());
       set_real(content, i, *x);
-    else if (auto* n = item.get<int64_t>())
+    } else if (auto* n = item.get<int64_t>()) {
       set_int(content, i, *n);
-    else if (auto* b = item.get<bool>())
+    } else if (auto* b = item.get<bool>()) {
       set_int(content, i, *b);
+    }
   }
   t.value = graph_.add_constant(std::move(content), std::string(t.name));
   return {};

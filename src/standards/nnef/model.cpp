@@ -237,9 +237,10 @@ struct MissingFiles {
   std::vector<std::string> names;
 
   void add(Error e, std::string name) { errors.push_back(std::move(e)), names.push_back(std::move(name)); }
-  /// A note where nobody came with files, or of a document that came alone (`lone`); else faults.
-  void tell(size_t variables, bool lone, Faults& faults, std::vector<std::string>& notes) && {
-    if (!names.empty() && (lone || names.size() == variables)) return notes.push_back(missing_files(names, variables));
+  /// A note where the model came without any tensor file, or of a document that came alone (`lone`); else faults.
+  void tell(const Container& from, size_t variables, bool lone, Faults& faults, std::vector<std::string>& notes) && {
+    if (!names.empty() && (lone || !from.has_ending(tensor_file_name(""))))
+      return notes.push_back(missing_files(names, variables));
     for (Error& e : errors) faults.add(std::move(e));
   }
 };
@@ -267,7 +268,7 @@ void check_files(const Container& from, const Variables& variables, const QuantF
     else
       missing.add(std::move(content).error(), tensor_file_name(v.label));
   }
-  std::move(missing).tell(variables.list.size(), lone, faults, notes);
+  std::move(missing).tell(from, variables.list.size(), lone, faults, notes);
 }
 
 }  // namespace
@@ -357,7 +358,7 @@ Result<std::optional<ir::Graph>> check_tract(const Container& from, const Evalua
     return made_up(label, extents, 0);
   };
   auto graph = import_tract(text.bytes, from.place(kStructure), tract, faults);
-  std::move(missing).tell(labels.size(), lone, faults, notes);
+  std::move(missing).tell(from, labels.size(), lone, faults, notes);
   return faults.none() ? std::move(graph) : std::nullopt;
 }
 

@@ -81,6 +81,8 @@ std::string property_lines(const ir::Graph& graph, const std::map<uint32_t, std:
   return out;
 }
 
+bool is_property_line(std::string_view comment) { return comment.starts_with(kProperty) || comment.starts_with(kName); }
+
 void read_property_lines(std::string_view document, ir::Graph& graph) {
   std::map<std::string, std::string, std::less<>> names;
   std::string_view rest = last_comments(document);

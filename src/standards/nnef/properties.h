@@ -16,6 +16,9 @@ namespace nnex::nnef_format {
 /// identifiers in the document, by ValueId.
 std::string property_lines(const ir::Graph& graph, const std::map<uint32_t, std::string>& names);
 
+/// Whether a comment is such a line.
+bool is_property_line(std::string_view comment);
+
 /// Reads such lines from the end of a document into the graph that was made of it; other comments are passed over.
 void read_property_lines(std::string_view document, ir::Graph& graph);
 
