@@ -59,6 +59,7 @@ struct NodeInfo {
   std::vector<BlockId> blocks;   ///< Those it owns: branches of if_else, bodies of loops.
   BlockId parent;                ///< The block it stands in.
   std::string location;          ///< Where the author's file has it; may be empty: messages then name its output.
+  bool implied = false;          ///< A document of NNEF has it not: extents of 1, say, that broadcasting means.
 };
 
 /// Nodes in order, with parameters and results: the network itself, or what a node repeats or chooses.

@@ -97,7 +97,7 @@ Result<nnef_format::Written> say_in_nnef(ir::Graph& graph, const nnef_format::Wr
     if (written.ok() && refused.empty()) return written;
   }
   record_weights(graph);
-  NNEX_TRY(passes::make_plain(graph));
+  NNEX_TRY(passes::make_plain(graph, passes::StoredCodes::keep_halves));
   for (int depth = 0; depth < 8; ++depth) {
     std::vector<Unwritable> refused;
     NNEX_ASSIGN(auto written, nnef_format::write_document(graph, options, refused));
@@ -112,7 +112,7 @@ Result<nnef_format::Written> say_in_nnef(ir::Graph& graph, const nnef_format::Wr
     if (!expanded && (options.custom || !wanted.custom)) return cannot_say("NNEF", graph, refused);
     if (!expanded) options.custom = true;
     NNEX_TRY(infer(graph));
-    NNEX_TRY(passes::fold_constants(graph));
+    NNEX_TRY(passes::fold_but_halves(graph));
     NNEX_TRY(passes::fold_known(graph));
     NNEX_TRY(passes::drop_unused(graph));
     NNEX_TRY(infer(graph));

@@ -10,6 +10,7 @@
 #include "base/guarded.h"
 #include "graph/custom.h"
 #include "graph/infer.h"
+#include "graph/queries.h"
 #include "graph/symbols.h"
 #include "graph/text/build.h"
 #include "graph/text/printer.h"
@@ -83,6 +84,7 @@ Result<NodeInfo> Graph::node(NodeId id) const {
   info.inputs = impl().out(node.in), info.outputs = impl().out(node.out), info.blocks = impl().out(node.blocks);
   info.parent = impl().out(node.parent);
   info.location = g.place_of(n);
+  info.implied = is_implied(g, n);
   if (node.attrs)
     for (const Field& f : node.op->attrs.fields)
       if (Attribute value = f.get(node.attrs.get()); !std::holds_alternative<std::monostate>(value))

@@ -10,6 +10,7 @@
 #include "base/try.h"
 #include "graph/custom.h"
 #include "graph/infer.h"
+#include "graph/queries.h"
 #include "graph/symbols.h"
 #include "graph/work.h"
 #include "passes/passes.h"
@@ -62,7 +63,8 @@ std::optional<int64_t> activation_bytes(const ir::Graph& graph) {
 }
 
 void add_sizes(const ir::Graph& graph, Inspection& out) {
-  const std::vector<NodeId> nodes = graph.order_with_blocks();
+  std::vector<NodeId> nodes = graph.order_with_blocks();
+  std::erase_if(nodes, [&](NodeId id) { return is_implied(graph, id); });
   out.nodes = static_cast<int64_t>(nodes.size());
   std::map<std::string, int64_t> counts;
   for (NodeId id : nodes) ++counts[op_name(graph, id)];

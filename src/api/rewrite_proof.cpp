@@ -56,7 +56,8 @@ std::set<uint32_t> live_nodes(const ir::Graph& graph) {
 /// Whether a run of the graph, or of a part of it, can return the value.
 bool is_there(const ir::Graph& graph, ValueId v) {
   const ValueDef& def = graph[v];
-  return def.is_constant() || def.param_of.valid() || (def.producer.valid() && !graph[def.producer].erased);
+  if (def.is_constant()) return !def.uses.empty() || !def.constant.tensor() || def.constant.tensor()->count() > 0;
+  return def.param_of.valid() || (def.producer.valid() && !graph[def.producer].erased);
 }
 
 /// Whether it lies in a block of a node.

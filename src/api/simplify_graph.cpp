@@ -11,6 +11,7 @@
 #include "base/guarded.h"
 #include "base/try.h"
 #include "graph/infer.h"
+#include "graph/queries.h"
 #include "nnex/edit.h"
 #include "passes/passes.h"
 
@@ -31,6 +32,7 @@ constexpr Simplifier kSimplifiers[] = {{"fold_constants", passes::fold_for_files
 
 void count_operators(const ir::Graph& g, bool after, std::map<std::string, std::pair<int64_t, int64_t>>& operators) {
   for (NodeId id : g.order_with_blocks()) {
+    if (is_implied(g, id)) continue;
     auto& [x, y] = operators[g[id].custom ? g[id].custom->name : std::string(g[id].op->name)];
     ++(after ? y : x);
   }
@@ -84,11 +86,23 @@ class Simplification {
     row.nodes_after = count(graph_);
     row.reason = fault(before, replacements, row);
     row.kept = row.reason.empty();
+    const bool told = !row.kept || !only_implied(before, replacements);
     if (!row.kept) graph_ = std::move(before), p.run = nullptr, row.nodes_after = row.nodes_before;
-    out_.rewrites.push_back(std::move(row));
-    return out_.rewrites.back().kept;
+    const bool kept = row.kept;
+    if (told) out_.rewrites.push_back(std::move(row));
+    return kept;
   }
-  static int64_t count(const ir::Graph& g) { return static_cast<int64_t>(g.order_with_blocks().size()); }
+  static int64_t count(const ir::Graph& g) {
+    const std::vector<NodeId> nodes = g.order_with_blocks();
+    return std::count_if(nodes.begin(), nodes.end(), [&](NodeId id) { return !is_implied(g, id); });
+  }
+  /// Whether what a pass replaced is nothing that a document has.
+  static bool only_implied(const ir::Graph& before, std::span<const Replacement> replacements) {
+    return !replacements.empty() && std::all_of(replacements.begin(), replacements.end(), [&](const Replacement& r) {
+      const NodeId producer = r.from.n < before.value_count() ? before[r.from].producer : NodeId{};
+      return producer.valid() && is_implied(before, producer);
+    });
+  }
 
   /// A pass may make an output anew.
   void keep_names() {

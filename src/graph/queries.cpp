@@ -45,6 +45,13 @@ bool draws(const ir::Graph& graph, const Node& node) {
   return !training || training->count() != 1 || int_at(*training, 0) != 0;
 }
 
+bool is_implied(const ir::Graph& graph, NodeId id) {
+  const Node& node = graph[id];
+  if (!graph.provenance.nnef || node.out.size() != 1 || !node.out[0].valid()) return false;
+  return (node.op->view || node.op == &op("expand")) && graph[node.out[0]].name.empty() &&
+         !is_result(graph, node.out[0]);
+}
+
 int64_t constant_bytes(const ir::Graph& graph) {
   int64_t bytes = 0;
   for (uint32_t n = 0; n < graph.value_count(); ++n)

@@ -31,6 +31,10 @@ bool is_result(const ir::Graph& graph, ValueId v);
 /// Whether a node's results come from random numbers: a dropout outside training draws none.
 bool draws(const ir::Graph& graph, const Node& node);
 
+/// Whether a document of NNEF does not write the node: the engine meets the standard's conventions by it, extents of 1
+/// and repetitions that broadcasting means.
+bool is_implied(const ir::Graph& graph, NodeId id);
+
 /// Bytes of the constant tensors that something reads.
 int64_t constant_bytes(const ir::Graph& graph);
 

@@ -109,7 +109,18 @@ bool is_decoder(const Node& node) {
   return node.op->name == "dequantize_linear" || node.op->name == "dequantize_codebook";
 }
 
-enum class Codes : uint8_t { fold, keep, keep_codes, keep_of_products, keep_stored };
+enum class Codes : uint8_t { fold, keep, keep_codes, keep_of_products, keep_stored, keep_halves };
+
+/// What is nothing but a constant under other extents, and nobody else reads that, takes its name.
+void hand_on_name(ir::Graph& graph, NodeId id) {
+  const Node& node = graph[id];
+  if (!node.op->view || node.out.size() != 1 || !node.out[0].valid() || !graph.read_once(node.in[0]) ||
+      !graph[node.out[0]].name.empty())
+    return;
+  const std::string name = graph[node.in[0]].name;
+  graph.set_name(node.in[0], {});
+  graph.set_name(node.out[0], name);
+}
 
 Result<int> fold(ir::Graph& graph, Codes codes, uint32_t first = 0) {
   int count = 0;
@@ -125,14 +136,16 @@ Result<int> fold(ir::Graph& graph, Codes codes, uint32_t first = 0) {
     if (codes == Codes::keep && (decodes || widens_many(graph, node))) continue;
     const bool halves = widens_halves(graph, node);
     if (codes == Codes::keep_stored && (decodes || halves)) continue;
-    if (codes == Codes::keep && halves && fusion::only_for_products(graph, id)) continue;
-    if (codes == Codes::keep_of_products && (decodes || halves) && fusion::only_for_products(graph, id)) continue;
+    const bool kept_halves = codes == Codes::keep || codes == Codes::keep_of_products || codes == Codes::keep_halves;
+    const bool kept = halves ? kept_halves : decodes && codes == Codes::keep_of_products;
+    if (kept && fusion::only_for_products(graph, id)) continue;
     bool constant = true;
     for (ValueId v : node.in) constant &= !v.valid() || (graph[v].constant.tensor() && !graph.late(v));
     if (!constant || steps_bound(node, [&](ValueId v) -> const Type& { return graph[v].type; }) > kSteps) continue;
     NNEX_TRY(Loading::check());
     auto values = folded(graph, id, codes == Codes::keep_stored ? kSmall : kBudget, growth);
     if (!values.ok()) continue;
+    hand_on_name(graph, id);
     for (size_t o = 0; o < graph[id].out.size(); ++o) {
       const ValueId v = graph[id].out[o];
       if (!v.valid()) continue;
@@ -160,6 +173,8 @@ Result<int> fold_but_bytes(ir::Graph& graph) { return fold(graph, Codes::keep); 
 Result<int> fold_but_stored_codes(ir::Graph& graph) { return fold(graph, Codes::keep_codes); }
 
 Result<int> fold_but_codes(ir::Graph& graph) { return fold(graph, Codes::keep_of_products); }
+
+Result<int> fold_but_halves(ir::Graph& graph) { return fold(graph, Codes::keep_halves); }
 
 Result<int> fold_for_files(ir::Graph& graph) { return fold(graph, Codes::keep_stored); }
 

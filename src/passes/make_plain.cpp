@@ -78,7 +78,9 @@ Status make_plain(ir::Graph& graph, StoredCodes codes) {
   keep_names(graph);
   NNEX_TRY(drop_copies(graph));
   for (bool again = true; again;) {
-    NNEX_TRY(codes == StoredCodes::keep ? fold_but_bytes(graph) : fold_constants(graph));
+    NNEX_TRY(codes == StoredCodes::keep          ? fold_but_bytes(graph)
+             : codes == StoredCodes::keep_halves ? fold_but_halves(graph)
+                                                 : fold_constants(graph));
     NNEX_TRY(fold_known(graph));
     NNEX_ASSIGN(const int taken, take_branches(graph));
     NNEX_TRY(drop_copies(graph));

@@ -6,7 +6,11 @@
 namespace nnex::passes {
 
 /// What becomes of weights that are stored as codes.
-enum class StoredCodes : uint8_t { fold, keep };
+enum class StoredCodes : uint8_t {
+  fold,
+  keep,
+  keep_halves  ///< Only those of products that are halves.
+};
 
 /// Makes a graph plain: functions inlined, extents known where they can be, shapes computed, constants folded, types of
 /// everything. Constants keep the names by which bits are declared. Errors: those of inference.

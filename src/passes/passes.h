@@ -19,6 +19,8 @@ Result<int> fold_but_bytes(ir::Graph& graph);
 Result<int> fold_but_codes(ir::Graph& graph);
 /// fold_constants, but whatever is stored as codes stays codes.
 Result<int> fold_but_stored_codes(ir::Graph& graph);
+/// fold_constants, but weights of products that are stored as halves stay halves.
+Result<int> fold_but_halves(ir::Graph& graph);
 /// fold_constants, but not what a file holds in fewer bytes: codes, halves, and what grows beyond 4 KiB.
 Result<int> fold_for_files(ir::Graph& graph);
 /// fold_constants of nodes from this id on.

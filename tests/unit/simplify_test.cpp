@@ -71,10 +71,11 @@ TEST(Simplify, TellsWhatBecameConstant) {
   ASSERT_TRUE(report.ok()) << report.error().text();
   const Replaced* scale = find(*report, "fold_constants", "scale");
   ASSERT_NE(scale, nullptr);
-  EXPECT_EQ(scale->before, "mul");
+  EXPECT_EQ(scale->before, "add, mul");  // what is folded on the way stands nowhere
   EXPECT_EQ(scale->after, "constant");
   EXPECT_EQ(scale->elements, 2);
   EXPECT_EQ(find(*report, "fold_constants")->applied, 2);
+  EXPECT_TRUE(find(*report, "fold_constants")->kept);
 }
 
 /// What a file holds in fewer bytes: codes, halves, one number for many.

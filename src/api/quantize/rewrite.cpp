@@ -208,6 +208,7 @@ class CodeWriter {
 
 Result<std::map<uint32_t, ValueId>> insert_codes(ir::Graph& graph, const Coding& coding, const Measured& measured,
                                                  const QuantizeSettings& settings) {
+  graph.provenance.quantization.clear();  // what a file beside it said is of other codes
   return CodeWriter(graph, coding, measured, settings).run();
 }
 

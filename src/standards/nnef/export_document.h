@@ -105,6 +105,8 @@ class Document {
   bool is_shared(ValueId a, ValueId b) const;
   /// Writes a line for a named value.
   void define(ValueId v, const std::string& call);
+  /// One value is the other one's line.
+  Status stand_for(ValueId v, ValueId of);
 
  private:
   static constexpr size_t kMaxViews = 8;
@@ -133,6 +135,7 @@ class Document {
   Status custom(const Node& node);
   const std::string* own_declaration(const Node& node, size_t inputs) const;
   std::string quant();
+  void add_record(QuantRecord r, const std::string& name, const Ints& own, const Ints& written, QuantFile& to);
 
   const ir::Graph& graph_;
   const WriteOptions& options_;
@@ -152,7 +155,13 @@ class Document {
   std::optional<Intervals> of_bytes_;   ///< Those of a run on whole numbers of 8 bits.
   bool from_nnef_ = false;              ///< Constants are constants, variables variables.
   std::map<std::string, std::string, std::less<>> variable_labels_;  ///< By the value's name.
-  std::map<uint32_t, std::string> written_labels_;                   ///< Of values that became variables.
+  std::map<std::string, std::string> written_labels_;  ///< Of values that became variables, by their lines.
+  /// A constant's line under other extents than its own.
+  struct Viewed {
+    std::string name;
+    Ints extents;
+  };
+  std::map<uint32_t, Viewed> viewed_;  ///< Of constants that were first needed so.
   std::map<std::string, OwnFragment, std::less<>> own_fragments_;
 };
 

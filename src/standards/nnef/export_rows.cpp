@@ -290,8 +290,11 @@ Status cast(Document& to, WriteNode& w) {
     return cannot(w, "integers of NNEF have a sign, so those of uint64 are not all numbers there");
   if (is_real(wanted) && bits(wanted) < 32 && wanted != found && (!is_real(found) || bits(wanted) <= bits(found)))
     return cannot(w, fmt::format("reals of NNEF have no width, so nothing is rounded to {}", name(wanted)));
-  NNEX_ASSIGN(std::string x, to.operand(w.plain.in[0], false));
   w.written = true;
+  // Items of a tensor file have a width, tensors of a document have none: weights stored narrow are no other tensor.
+  if (type == from && to.graph()[w.plain.in[0]].is_constant() && !is_result(to.graph(), w.out[0]))
+    return to.stand_for(w.out[0], w.plain.in[0]);
+  NNEX_ASSIGN(std::string x, to.operand(w.plain.in[0], false));
   if (type == from) {
     to.define(w.out[0], fmt::format("copy({})", x));
     return {};

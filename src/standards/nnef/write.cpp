@@ -231,13 +231,13 @@ Result<std::string> Document::constant(ValueId v, const Tensor& content, const s
   const std::string& wanted = given.empty() ? hint : given;
   const auto known = variable_labels_.find(given);
   const bool variable = v.valid() && known != variable_labels_.end();
-  const int64_t max = from_nnef_ && v.valid() ? kMaxOfText : given.empty() ? kMaxInText : 1;
+  const int64_t max = given.empty() ? kMaxInText : from_nnef_ && v.valid() ? kMaxOfText : 1;
   if (!variable && content.count() <= max)
     if (const auto text = constant_text(content, shape)) return line(wanted, *text);
   std::string label = label_for(variable ? known->second : wanted);
   std::string made =
       line(wanted, fmt::format("variable{}(shape = {}, label = '{}')", generic_of(*type), extents_text(shape), label));
-  if (v.valid()) written_labels_[v.n] = label;
+  if (v.valid()) written_labels_[made] = label;
   out_.variables.emplace_back(std::move(label), content);
   return made;
 }
@@ -253,9 +253,20 @@ Result<std::string> Document::operand(ValueId v, bool literals) {
   const bool nameless = !from_nnef_ || graph_[v].name.empty();
   if (literals && nameless && t->shape().scalar() && item_type_of(t->dtype()) && all_finite(*t)) return element(*t, 0);
   if (auto known = names_.find(v.n); known != names_.end()) return known->second;
-  NNEX_ASSIGN(std::string made, constant(v, *t, "c"));
+  std::string made;
+  if (const auto known = viewed_.find(v.n); from_nnef_ && known != viewed_.end()) {
+    const std::string& from = known->second.name;
+    made = line(from, fmt::format("reshape({}, shape = {})", from, extents_text(extents(v))));
+  } else {
+    NNEX_ASSIGN(made, constant(v, *t, "c"));
+  }
   names_[v.n] = made;
   return made;
+}
+
+Status Document::stand_for(ValueId v, ValueId of) {
+  NNEX_ASSIGN(names_[v.n], operand(of, false));
+  return {};
 }
 
 bool Document::is_view(ValueId v) const {
@@ -306,8 +317,9 @@ Result<std::string> Document::view(ValueId v, const Ints& extents) {
   const std::string key = fmt::format("{}:{}", v.n, extents_text(extents));
   if (auto known = made_.find(key); known != made_.end()) return known->second;
   std::string made;
-  if (const Tensor* t = graph_[v].constant.tensor(); t && !from_nnef_) {
+  if (const Tensor* t = graph_[v].constant.tensor(); t && (!from_nnef_ || !names_.count(v.n))) {
     NNEX_ASSIGN(made, constant(v, t->reshaped(Shape(extents)), "c"));
+    viewed_.try_emplace(v.n, Viewed{made, extents});
   } else {
     NNEX_ASSIGN(const std::string from, operand(v, false));
     made = line(from, fmt::format("reshape({}, shape = {})", from, extents_text(extents)));
@@ -467,23 +479,63 @@ Status Document::updates() {
   return {};
 }
 
+namespace {
+
+/// The record for a tensor with `ones` extents of 1 more in front, since parameters meet it from its first axis on.
+void put_in_front(QuantRecord& r, size_t ones) {
+  for (auto& [name, arg] : r.args)
+    for (size_t i = 0; arg.get<Literals>() && i < ones; ++i) {
+      Literal inner = std::move(arg);
+      arg = {};
+      arg.value = Literals{std::move(inner)};
+    }
+}
+
+}  // namespace
+
+/// Adds the record under a line's name, unless its parameters do not meet the extents that the line has.
+void Document::add_record(QuantRecord r, const std::string& name, const Ints& own, const Ints& written, QuantFile& to) {
+  const size_t more = written.size() - std::min(own.size(), written.size());
+  Ints in_front = own, behind = own;
+  in_front.insert(in_front.begin(), more, 1), behind.resize(own.size() + more, 1);
+  const bool fits = std::all_of(r.args.begin(), r.args.end(), [&](const auto& a) {
+    const auto of_axes = literal_extents(a.second);
+    return !a.second.template get<Literals>() || (of_axes && broadcasts_to(*of_axes, written));
+  });
+  if (!fits && written == in_front)
+    put_in_front(r, more);
+  else if (!fits && written != behind)
+    return;
+  r.tensor = name;
+  if (const auto label = written_labels_.find(name); label != written_labels_.end()) {
+    const auto content = std::find_if(out_.variables.begin(), out_.variables.end(),
+                                      [&](const auto& v) { return v.first == label->second; });
+    if (codes_of_reals(content->second, r)) out_.codes.emplace(label->second, r);
+  }
+  to.push_back(std::move(r));
+}
+
 /// The lines of the quantisation file that came with the graph, for the tensors that are still there; variables that
 /// hold nothing but reals of codes are stored as their codes.
 std::string Document::quant() {
   auto file = parse_quant(graph_.provenance.quantization, "graph.quant");
   if (!file.ok()) return {};
-  std::map<std::string, uint32_t> now;
-  for (const auto& [v, name] : names_)
-    if (!graph_[ValueId{v}].name.empty()) now.emplace(graph_[ValueId{v}].name, v);
+  std::map<std::string, ValueId> now;
+  const auto note = [&](uint32_t v) {
+    if (!graph_[ValueId{v}].name.empty()) now.emplace(graph_[ValueId{v}].name, ValueId{v});
+  };
+  for (const auto& [v, name] : names_) note(v);
+  for (const auto& [v, viewed] : viewed_) note(v);
   QuantFile kept;
   for (QuantRecord& r : *file) {
     const auto at = now.find(r.tensor);
     if (at == now.end()) continue;
-    r.tensor = names_[at->second];
-    const auto label = written_labels_.find(at->second);
-    const Tensor* content = graph_[ValueId{at->second}].constant.tensor();
-    if (label != written_labels_.end() && content && codes_of_reals(*content, r)) out_.codes.emplace(label->second, r);
-    kept.push_back(std::move(r));
+    const Ints own = extents(at->second);
+    const auto viewed = viewed_.find(at->second.n);
+    if (viewed != viewed_.end()) add_record(r, viewed->second.name, own, viewed->second.extents, kept);
+    const auto name = names_.find(at->second.n);
+    if (name != names_.end() && (viewed == viewed_.end() || !from_nnef_))
+      add_record(std::move(r), name->second, own, own, kept);
   }
   return quant_text(kept);
 }
