@@ -257,10 +257,10 @@ NNEX_C_API nnex_error* nnex_load_options_carry_likely(nnex_load_options* options
 /* One of the rest, by name: "optimize" (1), "map" (automatic, never, always), "external_folder", "memory_limit" (bytes;
  * 0: three quarters of what there is), "archive_ratio", "archive_limit", "exact" (0), "portable" (0), "isa" ("scalar",
  * "sse4", "avx2", ...), "cache" (a folder that keeps compiled models: nnex_model_cache), "dialect" (of NNEF:
- * "automatic", "standard", "tract"), "weight_seed", "expand_compounds" (0), "cvm_answers"
- * ("nnex", "formal"), "timeout_ns" (of reading and compiling by each call, asked between nodes and between passes:
- * NNEX_CANCELLED; 0: none). Numbers and truth values are texts ("1", "0"). Error: NNEX_INVALID_ARGUMENT, with what
- * there is. */
+ * "automatic", "standard", "tract"), "weight_seed", "expand_compounds" (0), "quantized" (0: NNEF's
+ * graph.quant is a hint; 1: it is applied), "cvm_answers" ("nnex", "formal"), "timeout_ns" (of reading and compiling by
+ * each call, asked between nodes and between passes: NNEX_CANCELLED; 0: none). Numbers and truth values are texts ("1",
+ * "0"). Error: NNEX_INVALID_ARGUMENT, with what there is. */
 NNEX_C_API nnex_error* nnex_load_options_set(nnex_load_options* options, const char* name, const char* value);
 
 /* ---- Custom operators: what nnex lacks, computed by the host ----

@@ -88,7 +88,7 @@ struct ReadingOptions {
   std::string compat, dialect;       ///< As add_compat and add_dialect have them.
   std::vector<std::string> shapes;   ///< "x=[1,3,224,224]"
   std::optional<uint64_t> weight_seed;
-  bool expand_compounds = false;
+  bool expand_compounds = false, quantized = false;
   int memory_limit = 0, archive_limit = 0;  ///< MiB
   int archive_ratio = 0;
 

@@ -207,6 +207,7 @@ Result<CompareReport> compare(const CompareArguments& o, Inputs& inputs, const R
   if (!holds_tensors(o.other)) {
     NNEX_TRY(is_another(o));
     NNEX_ASSIGN(const ModelSource b, source_of(o.other));
+    options.a.nnef.quantized = false;  // its answers are what the second's are measured by
     NNEX_TRY(fit_extents(options.b, b));
     return nnex::compare(a, b, inputs.reader(o), options);
   }

@@ -30,6 +30,10 @@ void ReadingOptions::add_to(Verb verb) {
       .one_each();
   verb.option("--seed-weights", weight_seed, "Seeded numbers for weights that the model comes without (NNEF, CVM)");
   verb.flag("--expand-compounds", expand_compounds, "Run compound operations by the standard's bodies (NNEF)");
+  verb.flag(
+      "--quantized", quantized,
+      "With what the model's quantisation file says of its tensors (NNEF graph.quant), which is a hint otherwise; "
+      "of two models to compare the second's");
   verb.option("--memory-limit", memory_limit,
               "MiB that reading the model may copy or unpack, and that a run may take beside the weights; 0: three "
               "quarters of what this process may have")
@@ -89,6 +93,7 @@ Result<LoadOptions> ReadingOptions::options() const {
   options.archive_limit = int64_t{archive_limit} << 20;
   options.archive_ratio = archive_ratio;
   options.nnef.expand_compounds = expand_compounds;
+  options.nnef.quantized = quantized;
   for (const std::string& s : shapes) {
     NNEX_ASSIGN(auto shape, named_shape(s));
     const auto [there, is_new] = options.shapes.insert(shape);

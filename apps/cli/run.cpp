@@ -13,7 +13,6 @@
 #include "nnex/graph.h"
 #include "nnex/layers.h"
 #include "nnex/load.h"
-#include "nnex/nnef.h"
 #include "nnex/suggest.h"
 #include "nnex/tensor_file.h"
 #include "nonfinite.h"
@@ -33,8 +32,7 @@ struct RunArguments {
   int topk = 0;
   int64_t steps = 1;
   double timeout = 0;
-  bool json = false, exact = false, portable = false, hash = false, hash_layers = false, check_nan = false,
-       quantised = false;
+  bool json = false, exact = false, portable = false, hash = false, hash_layers = false, check_nan = false;
 };
 
 /// A value for every input; what nothing is given for must be in the model's files.
@@ -267,15 +265,12 @@ Status hand_out(const Model& model, const CvmFacts& facts, const std::vector<Val
   return {};
 }
 
-/// The model; with its quantisation file applied when that is asked for.
+/// The model.
 Result<Model> load(const RunArguments& o) {
   NNEX_ASSIGN(const ModelSource source, source_of(o.model.path));
   NNEX_ASSIGN(LoadOptions options, o.model.carrying(source));
   options.exact = o.exact, options.portable = o.portable;
-  if (!o.quantised) return load_model(source, options);
-  auto coded = load_quantized(source, options);
-  if (!coded.ok()) return std::move(coded).error().during("loading it for --quantized");
-  return coded;
+  return load_model(source, options);
 }
 
 /// The named tensors of the main graph.
@@ -394,8 +389,7 @@ int run(const RunArguments& o) {
   if (!model.ok()) return report(model.error());
   const auto carried = carried_of(o);
   if (!carried.ok()) return report(carried.error());
-  if (const auto inner = inner_words(*model, *carried, o.save); !inner.empty() && !o.quantised)
-    model = with_outputs(o, inner);
+  if (const auto inner = inner_words(*model, *carried, o.save); !inner.empty()) model = with_outputs(o, inner);
   if (!model.ok()) return report(model.error());
   Answers answers;
   auto labels = labels_of(o.labels);
@@ -465,9 +459,6 @@ void add_run(CommandLine& line) {
   verb.flag("--portable", o->portable,
             "Floats as every machine computes them: products and sums are rounded one by one");
   verb.flag("--hash", o->hash, "Show the SHA-256 of each output (as --exact does)");
-  verb.flag("--quantized", o->quantised,
-            "Run with what the model's quantisation file says of its tensors (NNEF graph.quant), which is a hint "
-            "otherwise");
   verb.flag("--hash-layers", o->hash_layers, "Show the SHA-256 of every tensor, to find where two machines differ");
   verb.flag("--check-nan", o->check_nan,
             "Show which tensors have NaN or infinite elements, the first of them in front; exit code 1 where one has");

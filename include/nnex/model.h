@@ -58,6 +58,9 @@ enum class NnefDialect : uint8_t {
 struct NnefOptions {
   NnefDialect dialect = NnefDialect::automatic;
   bool expand_compounds = false;  ///< Compound operations run by the bodies the standard gives them.
+  /// The quantisation file (graph.quant) is applied: its tensors take only the values that their codes stand for. Else
+  /// it is the hint that it is. Error: invalid_argument (the model has none).
+  bool quantized = false;
 };
 
 /// Whose answers count for CVM models where those of nnex are deliberately others.

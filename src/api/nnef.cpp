@@ -1,16 +1,8 @@
 #include "nnex/nnef.h"
 
-#include <fmt/format.h>
-
-#include "api/read.h"
-#include "base/guarded.h"
-#include "base/try.h"
-#include "nnex/environment.h"
-#include "run/compile.h"
+#include "nnex/load.h"
 #include "standards/nnef/format.h"
-#include "standards/nnef/quantise.h"
 #include "standards/nnef/textmate.h"
-#include "standards/nnef/write.h"
 
 namespace nnex {
 
@@ -26,14 +18,9 @@ NnefLayout format_nnef(std::string_view source, std::string_view file, bool trac
 std::string nnef_grammar() { return nnef_format::textmate_grammar(); }
 
 Result<Model> load_quantized(const ModelSource& source, const LoadOptions& options) {
-  return guarded([&]() -> Result<Model> {
-    NNEX_TRY(check_environment());
-    NNEX_ASSIGN(ir::Graph graph, read_model(source, options));
-    if (graph.provenance.quantization.empty())
-      return Error(Code::invalid_argument, "the model has no quantisation file (graph.quant)");
-    NNEX_TRY(nnef_format::apply_quantisation(graph));
-    return compile_own(std::move(graph), options);
-  });
+  LoadOptions quantized = options;
+  quantized.nnef.quantized = true;
+  return load_model(source, quantized);
 }
 
 }  // namespace nnex

@@ -13,6 +13,7 @@
 #include "standards/container.h"
 #include "standards/cvm/import.h"
 #include "standards/nnef/model.h"
+#include "standards/nnef/quantise.h"
 #include "standards/onnx/check.h"
 #include "standards/onnx/import.h"
 #include "standards/onnx/read_external.h"
@@ -240,6 +241,11 @@ Result<ir::Graph> read_model(const Recognised& model, const LoadOptions& options
   const Loading loading(options.cancel, options.deadline);
   auto graph = read_format(model, options, file);
   NNEX_TRY(Loading::check());  // before what a reader that was stopped says of the rest
+  if (graph.ok() && options.nnef.quantized) {
+    if (!built(Format::nnef) || graph->provenance.quantization.empty())
+      return Error(Code::invalid_argument, "the model has no quantisation file (graph.quant)");
+    NNEX_TRY(nnef_format::apply_quantisation(*graph));
+  }
   if (graph.ok() && options.memory_limit > 0) graph->fold_limit = options.memory_limit;
   return graph;
 }

@@ -114,16 +114,18 @@ Status set(LoadOptions& o, const char* name, const char* value) {
   if (n == "cvm_answers")
     return word<CvmAnswers>(name, value, o.cvm.answers, {{"nnex", CvmAnswers::nnex}, {"formal", CvmAnswers::formal}});
   if (n == "expand_compounds") return truth(name, value, o.nnef.expand_compounds);
+  if (n == "quantized") return truth(name, value, o.nnef.quantized);
   if (n == "weight_seed") {
     uint64_t seed = 0;
     if (Status s = number(name, value, seed); !s.ok()) return s;
     o.weight_seed = seed;
     return {};
   }
-  return Error(Code::invalid_argument,
-               "found option '" + std::string(name) +
-                   "'; needed optimize, map, external_folder, memory_limit, archive_ratio, archive_limit, exact, "
-                   "portable, isa, cache, dialect, weight_seed, expand_compounds, cvm_answers or timeout_ns");
+  return Error(
+      Code::invalid_argument,
+      "found option '" + std::string(name) +
+          "'; needed optimize, map, external_folder, memory_limit, archive_ratio, archive_limit, exact, "
+          "portable, isa, cache, dialect, weight_seed, expand_compounds, quantized, cvm_answers or timeout_ns");
 }
 
 }  // namespace

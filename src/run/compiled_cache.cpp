@@ -222,7 +222,7 @@ CacheEntry cache_entry(const std::string& source, const LoadOptions& options, co
   for (const auto& [symbol, value] : options.symbols) key += part("symbol", symbol, value);
   for (const auto& [name, extents] : options.shapes) key += part("shape", name, joined(extents, ","));
   if (options.weight_seed) key += part("seed", *options.weight_seed);
-  key += part("nnef", static_cast<int>(options.nnef.dialect), options.nnef.expand_compounds);
+  key += part("nnef", static_cast<int>(options.nnef.dialect), options.nnef.expand_compounds, options.nnef.quantized);
   key += part("cvm", static_cast<int>(options.cvm.answers));
   for (const Carry& c : options.carry) key += part("carry", c.output, c.input);
   CacheEntry entry;

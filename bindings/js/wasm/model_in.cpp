@@ -150,6 +150,7 @@ LoadOptions load_options_from(const Given& from) {
       from, "nnefDialect", o.nnef.dialect,
       {{"automatic", NnefDialect::automatic}, {"standard", NnefDialect::standard}, {"tract", NnefDialect::tract}});
   read(from, "expandCompounds", o.nnef.expand_compounds);
+  read(from, "quantized", o.nnef.quantized);
   read_word(from, "cvmAnswers", o.cvm.answers, {{"nnex", CvmAnswers::nnex}, {"formal", CvmAnswers::formal}});
   return o;
 }

@@ -91,7 +91,7 @@ def load(source, *, threads=0, seed=0, symbols=None, shapes=None, carry=None, cu
     settings: cache (a folder that keeps compiled models), memory_limit (bytes), exact (only whole numbers, the
     same on every machine), portable (floats as every machine computes them), optimize (False: as it stands), isa ("avx2": this instruction set at most), external_folder (of tensors beside
     an ONNX file), map ("never": the file is copied), archive_ratio, archive_limit, dialect (of NNEF), weight_seed (NNEF without
-    weights gets random ones), expand_compounds, cvm_answers.
+    weights gets random ones), expand_compounds, quantized (NNEF's graph.quant is applied), cvm_answers.
     """
     return _nnex.load(Model, source, _options(symbols, shapes, carry, custom_ops, **settings), threads, seed)
 
