@@ -10,6 +10,7 @@
 #include "base/try.h"
 #include "graph/queries.h"
 #include "standards/nnef/model.h"
+#include "standards/nnef/read_quant.h"
 #include "standards/onnx/import.h"
 #include "standards/webnn/program_file.h"
 
@@ -36,6 +37,17 @@ void note_untyped(const ir::Graph& graph, std::vector<std::string>& notes) {
                     "A program gives it by Graph::infer(operators), before it saves",
                     graph[v].name, typed ? "shape" : "type", graph[*custom].custom->name));
   }
+}
+
+/// A quantisation file that the network's arithmetic does not follow, and that is written as a hint at most.
+void note_quantization(const ir::Graph& graph, Format to, std::vector<std::string>& notes) {
+  if (!built(Format::nnef) || to == Format::nnef || graph.provenance.quantization.empty()) return;
+  const auto records = nnef_format::parse_quant(graph.provenance.quantization, "graph.quant");
+  if (!records.ok() || records->empty()) return;
+  notes.push_back(
+      fmt::format("the network computes with reals: what the quantisation file (graph.quant) says of {} tensor{} is a "
+                  "hint, and no part of it",
+                  records->size(), records->size() == 1 ? "" : "s"));
 }
 
 /// Bytes of constants of codes and halves as floats.
@@ -142,6 +154,7 @@ Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options,
     out.notes.push_back("left out, as a network has no place for it: " + what);
   if (const std::string what = format == Format::onnx ? "" : unsaid(out.graph->meta, format); !what.empty())
     out.notes.push_back(fmt::format("left out, as {} has no place for it: {}", name(format), what));
+  note_quantization(*out.graph, format, out.notes);
   switch (format) {
     case Format::onnx: {
       if (!built(Format::onnx)) break;
@@ -160,6 +173,9 @@ Result<Made> made_in(ir::Graph graph, Format format, const SaveOptions& options,
     case Format::nnef: {
       if (!built(Format::nnef)) break;
       NNEX_ASSIGN(out.nnef, to_nnef(*out.graph, {options.name, options.custom, options.nnef.keep_fragments}));
+      if (out.graph->provenance.nnef && !options.nnef.keep_fragments &&
+          nnef_format::has_fragment_bodies(out.graph->provenance.nnef->document))
+        out.notes.emplace_back("left out: the fragments of the document; their operations stand in their places");
       out.notes.insert(out.notes.end(), out.nnef.changes.begin(), out.nnef.changes.end());
       if (!out.nnef.renamed.empty()) out.notes.push_back(out.nnef.renamed);
       for (const std::string& what : out.nnef.conditions) out.notes.push_back("the same only where " + what);

@@ -304,6 +304,16 @@ std::map<std::string, OwnFragment, std::less<>> own_fragments(std::string_view s
   return out;
 }
 
+bool has_fragment_bodies(std::string_view source) {
+  if (source.empty()) return false;
+  graph_text::Arena memory;
+  graph_text::Document document;
+  Faults faults;
+  graph_text::Parser parser(source, "graph.nnef", {}, faults, memory, graph_text::TextKind::document);
+  if (parser.start()) (void)parser.head(document);
+  return std::any_of(document.fragments.begin(), document.fragments.end(), [](const auto& f) { return f.has_body; });
+}
+
 std::string custom_fragments(std::string_view document) {
   std::string out;
   for (const auto& [name, own] : own_fragments(document)) out += fmt::format("fragment {}{};\n", name, own.declared);

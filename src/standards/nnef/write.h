@@ -53,6 +53,8 @@ Result<Written> write_document(const ir::Graph& graph, const WriteOptions& optio
 /// Errors: invalid_argument where the document does not say the same graph any more.
 Result<Written> kept_document(const ir::Graph& graph);
 
+/// Whether a document that was read has fragments with bodies.
+bool has_fragment_bodies(std::string_view document);
 /// Of a document with fragments what writers go by that need no more of it: its fragments without bodies; empty: it has
 /// none.
 std::string custom_fragments(std::string_view document);
