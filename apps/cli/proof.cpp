@@ -69,7 +69,7 @@ Json operators_of(const Graph& graph) {
   std::vector<NodeId> nodes = graph.nodes();
   for (size_t i = 0; i < nodes.size(); ++i) {
     const NodeInfo node = graph.node(nodes[i]).value();
-    ++counts[std::string(node.op)];
+    if (!node.implied) ++counts[std::string(node.op)];
     for (BlockId block : node.blocks) {
       const auto inner = graph.nodes(block).value();
       nodes.insert(nodes.end(), inner.begin(), inner.end());
@@ -117,6 +117,9 @@ void print_proof(const std::string& source, const std::string& out, const Proof&
     else if (!p.counts && p.outcome == ProbeOutcome::differs)
       say("{}: note: other answers than {} where inputs are NaN or infinite\n", out, source);
   }
+  if (proof.plain)
+    say("{}: note: fusing rounds otherwise than {} says, and codes behind it may lie a step apart: both ran without\n",
+        out, source);
   say("{}: answers as {} in {} run{}, {}\n", out, source, ran, ran == 1 ? "" : "s",
       apart == 0 ? "number for number" : fmt::format("{:.2g} apart at most", apart));
 }

@@ -112,6 +112,9 @@ struct Proof {
   /// What was written says the same as the source, field by field, and its tensors have the same bytes (ONNX to ONNX):
   /// no run is needed, and there are no probes.
   bool identical = false;
+  /// The runs are of both without fusing and folding: with it they differ, since it rounds otherwise and codes that are
+  /// rounded behind a sum may lie a step apart for it.
+  bool plain = false;
   std::string
       unproven;  ///< Why nothing can be said: it draws random numbers, or no inputs could be made; empty: it can.
 

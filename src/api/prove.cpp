@@ -3,13 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include "api/compare_whole.h"
 #include "api/random_runs.h"
+#include "api/read.h"
 #include "base/failure.h"
+#include "base/faults.h"
 #include "base/try.h"
+#include "graph/infer.h"
 #include "graph/queries.h"
+#include "graph/symbols.h"
 #include "nnex/elements.h"
 #include "nnex/load.h"
 #include "run/compile.h"
@@ -29,6 +34,7 @@ const ProbeKind kProbes[] = {{"usual", Numbers::usual, kUsualExtents},
                              {"odd extents", Numbers::usual, kOddExtents, true},
                              {"edges", Numbers::edges, kEdgeExtents},
                              {"NaN and infinity", Numbers::special, kEdgeExtents}};
+const ProbeKind kPositive = {"positive", Numbers::positive, kUsualExtents};
 
 bool has_reals(const std::vector<PortInfo>& ports) {
   return std::any_of(ports.begin(), ports.end(), [](const PortInfo& p) { return is_real(p.dtype); });
@@ -137,11 +143,48 @@ Probe compared(const Probe& probe, const std::vector<PortInfo>& a, const std::ve
 
 /// What can be said where no run was left that counts: why the first was none.
 std::string nothing_proven(const Proof& proof) {
-  for (const Probe& p : proof.probes)
+  bool ran = false;
+  for (const Probe& p : proof.probes) {
     if (p.counts && p.outcome != ProbeOutcome::refused) return {};
-  return proof.probes.empty()
-             ? ""
-             : "what was written takes none of the inputs that were made for it: " + proof.probes[0].note;
+    ran |= !p.outputs.empty();
+  }
+  if (proof.probes.empty()) return {};
+  if (ran) return "in each run the source computes NaN, of which NNEF says nothing";
+  return "what was written takes none of the inputs that were made for it: " + proof.probes[0].note;
+}
+
+// ---- NaN, of which NNEF says nothing
+
+bool is_of_nnef(const ir::Graph& graph) { return graph.provenance.nnef && graph.meta.opsets.empty(); }
+
+/// Whether outputs differ in elements alone that are NaN in one of them.
+bool differs_by_nan(const Probe& p) {
+  return p.counts && p.outcome == ProbeOutcome::differs && p.note.empty() &&
+         std::all_of(p.outputs.begin(), p.outputs.end(), [](const ComparedTensor& t) {
+           return t.difference.mismatch.empty() && t.difference.differing == t.difference.nan_mismatch;
+         });
+}
+
+bool has_nan(const Value& v) {
+  const Tensor* t = v.tensor();
+  if (!t || !is_real(t->dtype())) return false;
+  for (int64_t i = 0; i < t->count(); ++i)
+    if (std::isnan(real_at(*t, i))) return true;
+  return false;
+}
+
+/// Whether the network computes a NaN of these inputs, be it on the way. One that cannot be asked does not.
+bool computes_nan(const ir::Graph& graph, const std::vector<Value>& given, const RunOptions& run) {
+  ir::Graph all = graph;
+  std::vector<ValueId> results;
+  for (NodeId id : graph.order())
+    for (ValueId v : graph[id].out)
+      if (v.valid() && is_real(graph[v].type.dtype)) results.push_back(v);
+  results.insert(results.end(), graph.outputs().end() - static_cast<ptrdiff_t>(graph.states.size()),
+                 graph.outputs().end());
+  all.set_results(kMain, std::move(results));
+  const auto values = plain_run(all, given, run);
+  return values.ok() && std::any_of(values->begin(), values->end(), has_nan);
 }
 
 /// A probe, and what the source made of it.
@@ -149,6 +192,52 @@ struct Run {
   Probe probe;
   Ran source;
 };
+
+/// A run of what was written on the inputs that the source had. Error: cancelled.
+Result<Probe> run_written(Run run, const WholeRun& source, WrittenModel& model, const ProofOptions& o,
+                          Undefined undefined) {
+  WholeRun a = source;
+  a.given = run.source.given;
+  NNEX_ASSIGN(const std::vector<Value> given, inputs_for(a, model.inputs()));
+  auto results = model.run(given);
+  if (results.ok()) return compared(run.probe, a.outputs, model.outputs(), run.source.results, *results, o.tolerance);
+  if (results.error().code() == Code::cancelled) return std::move(results).error();
+  run.probe.outcome = ProbeOutcome::differs;
+  run.probe.note = "what was written refuses them: " + results.error().text();
+  if (undefined.negative_indices && results.error().code() == Code::fault) run.probe.counts = false;
+  return std::move(run.probe);
+}
+
+/// Runs that differ by NaN alone do not count where a model of NNEF computes NaN itself; inputs that may make none are
+/// tried beside them.
+Status excuse_nan(const ModelSource& source, const LoadOptions& load_source, const WholeRun& a, std::vector<Run>& runs,
+                  Proof& proof, WrittenModel& written, const ProofOptions& o, Undefined undefined) {
+  if (std::none_of(proof.probes.begin(), proof.probes.end(), differs_by_nan)) return {};
+  NNEX_ASSIGN(ir::Graph graph, read_model(source, load_source));
+  if (!is_of_nnef(graph)) return {};
+  NNEX_TRY(fix_symbols(graph, load_source.symbols));
+  Faults unknown;
+  infer_types(graph, unknown);
+  NNEX_ASSIGN(const Model model, load_model(source, load_source));
+  Run positive;
+  positive.probe.name = kPositive.name;
+  if (auto ran = run_source(model, kPositive, o, undefined); ran.ok()) {
+    positive.source = std::move(*ran);
+    for (const Value& v : positive.source.given) positive.probe.inputs.push_back(v.text());
+    NNEX_ASSIGN(Probe probe, run_written(positive, a, written, o, undefined));
+    proof.probes.push_back(std::move(probe));
+    runs.push_back(std::move(positive));
+  } else if (ran.error().code() == Code::cancelled) {
+    return std::move(ran).error();
+  }
+  for (size_t i = 0; i < runs.size(); ++i) {
+    Probe& p = proof.probes[i];
+    if (!differs_by_nan(p) || !computes_nan(graph, runs[i].source.given, o.run)) continue;
+    p.counts = false;
+    p.note = "the source computes NaN, of which NNEF says nothing: other answers there";
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -201,25 +290,15 @@ Result<Proof> prove(const ModelSource& source, const LoadOptions& load_source, c
     return proof;
   }
   NNEX_ASSIGN(const std::unique_ptr<WrittenModel> model, open());
-  const std::vector<PortInfo> outputs = model->outputs();
   for (Run& r : runs) {
     if (r.probe.outcome == ProbeOutcome::refused) {
-      proof.probes.push_back(std::move(r.probe));
+      proof.probes.push_back(r.probe);
       continue;
     }
-    a.given = std::move(r.source.given);
-    NNEX_ASSIGN(const std::vector<Value> given, inputs_for(a, model->inputs()));
-    auto results = model->run(given);
-    if (results.ok()) {
-      proof.probes.push_back(compared(r.probe, a.outputs, outputs, r.source.results, *results, options.tolerance));
-      continue;
-    }
-    if (results.error().code() == Code::cancelled) return std::move(results).error();
-    r.probe.outcome = ProbeOutcome::differs;
-    r.probe.note = "what was written refuses them: " + results.error().text();
-    if (undefined.negative_indices && results.error().code() == Code::fault) r.probe.counts = false;
-    proof.probes.push_back(std::move(r.probe));
+    NNEX_ASSIGN(Probe probe, run_written(r, a, *model, options, undefined));
+    proof.probes.push_back(std::move(probe));
   }
+  NNEX_TRY(excuse_nan(source, load_source, a, runs, proof, *model, options, undefined));
   proof.unproven = nothing_proven(proof);
   return proof;
 }
@@ -245,11 +324,20 @@ class ReadModel : public WrittenModel {
 
 Result<Proof> prove(const ModelSource& source, const LoadOptions& load_source, const ModelSource& written,
                     const LoadOptions& load_written, const ProofOptions& options, Undefined undefined) {
-  const OpenWritten open = [&]() -> Result<std::unique_ptr<WrittenModel>> {
-    NNEX_ASSIGN(Model model, load_model(written, load_written));
-    return std::unique_ptr<WrittenModel>(std::make_unique<ReadModel>(std::move(model), options));
+  const auto proven = [&](LoadOptions from, LoadOptions to, bool optimize) {
+    from.optimize = from.optimize && optimize, to.optimize = to.optimize && optimize;
+    const OpenWritten open = [&]() -> Result<std::unique_ptr<WrittenModel>> {
+      NNEX_ASSIGN(Model model, load_model(written, to));
+      return std::unique_ptr<WrittenModel>(std::make_unique<ReadModel>(std::move(model), options));
+    };
+    return prove(source, from, open, options, undefined);
   };
-  return prove(source, load_source, open, options, undefined);
+  NNEX_ASSIGN(Proof proof, proven(load_source, load_written, true));
+  if (proof.holds()) return proof;
+  auto plain = proven(load_source, load_written, false);
+  if (!plain.ok() || !plain->holds() || !plain->unproven.empty()) return proof;
+  plain->plain = true;
+  return plain;
 }
 
 }  // namespace nnex

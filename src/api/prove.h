@@ -30,8 +30,8 @@ struct Undefined {
 Result<Proof> prove(const ModelSource& source, const LoadOptions& load_source, const OpenWritten& open,
                     const ProofOptions& options, Undefined undefined = {});
 
-/// Runs `written` beside `source`. Errors: those of loading either; of running the source where it refuses every input
-/// that was tried.
+/// Runs `written` beside `source`; where they differ, once more without passes, as both stand. Errors: those of loading
+/// either; of running the source where it refuses every input that was tried.
 Result<Proof> prove(const ModelSource& source, const LoadOptions& load_source, const ModelSource& written,
                     const LoadOptions& load_written, const ProofOptions& options, Undefined undefined = {});
 

@@ -14,6 +14,7 @@ namespace nnex {
 
 double Dice::real(Numbers kind) {
   if (kind == Numbers::usual) return static_cast<double>(random_() >> 11) * 0x1p-52 - 1;
+  if (kind == Numbers::positive) return (static_cast<double>(random_() >> 11) + 0.5) * 0x1p-53;
   constexpr double kEdges[] = {0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, -2.5, 6, -6, 8, 1e-3, 0x1p-126, -0x1p-149};
   constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
                                  -std::numeric_limits<double>::infinity()};
@@ -24,7 +25,8 @@ double Dice::real(Numbers kind) {
 int64_t Dice::whole(Numbers kind, DType type) {
   if (type == DType::boolean) return static_cast<int64_t>(below(2));
   if (bits(type) <= 8) return static_cast<int64_t>(below(uint64_t{1} << bits(type)));  // set_int wraps
-  return kind == Numbers::usual ? static_cast<int64_t>(below(2)) : static_cast<int64_t>(below(256)) - 128;
+  return kind == Numbers::usual || kind == Numbers::positive ? static_cast<int64_t>(below(2))
+                                                             : static_cast<int64_t>(below(256)) - 128;
 }
 
 bool has_open_extents(const std::vector<PortInfo>& ports) {

@@ -12,9 +12,10 @@ namespace nnex {
 
 /// What the inputs of a run are made of.
 enum class Numbers : uint8_t {
-  usual,   ///< Reals of [-1, 1), integers 0 and 1, which are in place wherever a network looks something up.
-  edges,   ///< Zeros of both signs, ones, the smallest and some larger reals; integers of 8 bits.
-  special  ///< Edges, and NaN and infinities among them.
+  usual,     ///< Reals of [-1, 1), integers 0 and 1, which are in place wherever a network looks something up.
+  positive,  ///< The same, but reals of (0, 1): roots and logarithms take them.
+  edges,     ///< Zeros of both signs, ones, the smallest and some larger reals; integers of 8 bits.
+  special    ///< Edges, and NaN and infinities among them.
 };
 
 /// Draws numbers: the same of one seed on every machine.

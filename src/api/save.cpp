@@ -206,7 +206,11 @@ SaveReport report_of(const Made& made) {
   r.operations = static_cast<int64_t>(made.onnx.nodes + made.webnn.calls.size() + made.c.steps);
   r.operands = static_cast<int64_t>(made.webnn.operands.size());
   r.variables = static_cast<int64_t>(made.nnef.variables.size());
-  for (const auto& [label, content] : made.nnef.variables) r.variable_bytes += content.bytes();
+  for (const auto& [label, content] : made.nnef.variables) {
+    const auto codes = made.nnef.codes.find(label);
+    const int64_t bits = codes == made.nnef.codes.end() ? 0 : codes->second.integer("bits", 8);
+    r.variable_bytes += bits == 0 ? content.bytes() : (content.count() * bits + 7) / 8;
+  }
   r.symbol_bytes = static_cast<int64_t>(made.cvm.symbol.size());
   r.params_bytes = static_cast<int64_t>(made.cvm.params.size());
   r.weight_bytes = made.c.weight_bytes, r.arena_bytes = made.c.arena_bytes;
@@ -278,8 +282,8 @@ Result<ir::Graph> graph_of(const Recognised& model, const LoadOptions& load,
 /// Where nothing else is asked for, a model of the provisional draft becomes one of 1.0 as a text: names, labels and
 /// fragments stay. Nothing: another model.
 Result<std::optional<Made>> upgrade(const Recognised& model, const ConvertOptions& o) {
-  if (o.load.nnef.dialect != NnefDialect::automatic || !o.load.symbols.empty() || !o.load.shapes.empty() ||
-      o.load.weight_seed || !o.save.name.empty() || o.load.nnef.expand_compounds)
+  if (o.load.nnef.dialect != NnefDialect::automatic || o.load.nnef.quantized || !o.load.symbols.empty() ||
+      !o.load.shapes.empty() || o.load.weight_seed || !o.save.name.empty() || o.load.nnef.expand_compounds)
     return std::optional<Made>();
   if (!built(Format::nnef)) return not_built(Format::nnef);
   NNEX_ASSIGN(const auto files, open_nnef(model, o.load));
