@@ -50,6 +50,15 @@ Status dump_around(Graph& graph, const DumpArguments& o) {
   return {};
 }
 
+/// What is kept from run to run: the last inputs of the text and its last results, "# state 'h': 'h' becomes 'next'".
+std::string states_text(const Graph& graph) {
+  std::string out;
+  for (const StateInfo& s : graph.states())
+    out += fmt::format("# state '{}': '{}' becomes '{}'\n", one_line(s.label), one_line(graph.value(s.before)->name),
+                       one_line(graph.value(s.after)->name));
+  return out;
+}
+
 Status dump(const DumpArguments& o) {
   NNEX_ASSIGN(const LoadOptions load, o.reading.options());
   NNEX_ASSIGN(const ModelSource source, source_of(o.path));
@@ -60,9 +69,9 @@ Status dump(const DumpArguments& o) {
   else
     (void)graph.infer().ok();  // what it cannot find out stays unknown
   if (o.json)
-    print_json(o, {{"optimized", o.optimized}, {"text", graph.text(o.print)}});
+    print_json(o, {{"optimized", o.optimized}, {"text", states_text(graph) + graph.text(o.print)}});
   else
-    say("{}", graph.text(o.print));
+    say("{}{}", states_text(graph), graph.text(o.print));
   return {};
 }
 

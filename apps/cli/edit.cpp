@@ -1,4 +1,5 @@
-// nnex extract, rename, set-shape, set-batch, simplify, fold, inline, narrow, strip: a network changed and written.
+// nnex extract, rename, set-shape, set-batch, set-input, simplify, fold, inline, narrow, strip: a network changed and
+// written.
 
 #include "nnex/edit.h"
 
@@ -35,6 +36,7 @@ struct EditOptions {
   bool json = false, quiet = false, names = false;
   std::string type = "f16";
   std::vector<std::string> from, to;
+  InputOptions fit;  ///< Of set-input.
 };
 
 /// An edit of the graph; what it has to tell goes into the object, and is printed for people.
@@ -44,9 +46,10 @@ void print_json(const Json& j) { say("{}\n", j.dump(1, ' ', false, Json::error_h
 
 /// The nodes of the network and of its blocks.
 size_t count_nodes(const Graph& g, const std::vector<NodeId>& nodes) {
-  size_t count = nodes.size();
+  size_t count = 0;
   for (NodeId id : nodes) {
     const NodeInfo node = *g.node(id);
+    count += !node.implied;
     for (BlockId b : node.blocks) count += count_nodes(g, *g.nodes(b));
   }
   return count;
@@ -142,6 +145,12 @@ int edit(const EditOptions& o, const std::string& verb, const Edit& apply) {
               {"notes", written.notes}};
     j.update(told);
     if (!out.is_standard_output()) count_in_files(j, source, load, o.out);
+    if (format == Format::nnef && j.contains("bytes_after")) {
+      j["bytes_after"] = written.variable_bytes;
+      if (talks(o))
+        say("{}: tensor files of {} bytes, before {}\n", o.out, written.variable_bytes,
+            j["bytes_before"].get<int64_t>());
+    }
     return j;
   }();
   if (!result.ok()) return limit.report(result.error());
@@ -252,6 +261,28 @@ Result<Json> run_set_shape(Graph& graph, const EditOptions& o, const RunOptions&
   return Json{{"rewritten", rewritten_json(rewritten, o)}};
 }
 
+/// Inputs that have one value for good become constants of the network.
+Result<Json> run_set_input(Graph& graph, const EditOptions& o, const RunOptions&) {
+  std::vector<PortInfo> ports;
+  for (ValueId v : graph.inputs()) {
+    NNEX_ASSIGN(const ValueInfo input, graph.value(v));
+    PortInfo& port = ports.emplace_back();
+    port = {input.name, input.type.text, input.type.dtype, input.type.known_rank, input.type.extents, input.type.dims};
+  }
+  Json names = Json::array();
+  for (const std::string& word : o.words) {
+    const auto [name, file] = named(word, ports);
+    if (name.empty() || file.empty()) return Error(Code::invalid_argument, fmt::format("'{}': needed NAME=FILE", word));
+    NNEX_ASSIGN(const size_t at, port_at("input", ports, name));
+    NNEX_ASSIGN(const InputFile from, InputFile::open(file));
+    NNEX_ASSIGN(Value value, from.value(ports[at], o.fit.file_options(o.reading)));
+    NNEX_TRY(graph.make_constant(graph.find(name), std::move(value)));
+    names.push_back(name);
+  }
+  NNEX_TRY(graph.infer());
+  return Json{{"constant", std::move(names)}};
+}
+
 Result<Json> run_set_batch(Graph& graph, const EditOptions& o, const RunOptions& run) {
   const auto batch = whole(o.batch);
   if ((batch && *batch < 1) || (!batch && !is_symbol(o.batch)))
@@ -331,13 +362,18 @@ Result<Json> run_inline(Graph& graph, const EditOptions& o, const RunOptions&) {
 
 Result<Json> run_narrow(Graph& graph, const EditOptions& o, const RunOptions& run) {
   const DType to = o.type == "bf16" ? DType::bf16 : DType::f16;
+  NNEX_ASSIGN(const Format format, format_of(o));
+  if (format == Format::nnef && to == DType::bf16)
+    return Error(
+        Code::unsupported,
+        "--to bf16: a tensor file of NNEF holds no bfloat16, which would lose digits and no bytes; needed f16");
   NNEX_ASSIGN(const std::vector<Value> inputs, proof_inputs(graph, o));
   NNEX_ASSIGN(const NarrowReport r, awaited("narrowing", [&] { return narrow_weights(graph, to, run, inputs); }));
+  const std::string bytes =  // a document of NNEF keeps halves of products' weights alone: edit() tells its bytes
+      format == Format::nnef ? "" : fmt::format(": {} bytes, before {}", r.bytes_after, r.bytes_before);
   if (talks(o))
-    say("{} constants stored as {}, {} left: {} bytes, before {}; outputs on {} inputs within {:.3g}, {:.3g} of "
-        "the greatest\n",
-        r.constants, o.type, r.left, r.bytes_after, r.bytes_before, inputs.empty() ? "random" : "these", r.max_absolute,
-        r.max_relative);
+    say("{} constants stored as {}, {} left{}; outputs on {} inputs within {:.3g}, {:.3g} of the greatest\n",
+        r.constants, o.type, r.left, bytes, inputs.empty() ? "random" : "these", r.max_absolute, r.max_relative);
   return Json{{"narrowed", r.constants},
               {"left", r.left},
               {"bytes_before", r.bytes_before},
@@ -399,6 +435,7 @@ void add_edits(CommandLine& line) {
     verb.option("shapes", o->words,
                 "INPUT=[1,3,224,224], as many as there are; INPUT=[N,3,224,224]: an axis open under a name")
         .required();
+    o->reading.add_to(verb);
   }
   {
     auto [o, verb] =
@@ -407,6 +444,14 @@ void add_edits(CommandLine& line) {
     verb.option("--batch", o->batch, "The first extent of every input that has axes; a name leaves it open")
         .type("N|NAME")
         .required();
+    o->reading.add_to(verb);
+  }
+  {
+    auto [o, verb] =
+        add_edit(line, "set-input", "Write a model some of whose inputs are constants of it", run_set_input);
+    verb.option("inputs", o->words, "NAME=FILE, as many as there are; files as for run -i").required();
+    o->fit.add_fit_to(verb);
+    o->reading.add_to(verb);
   }
   {
     auto [o, verb] = add_edit(line, "simplify",

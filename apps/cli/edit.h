@@ -9,7 +9,7 @@
 
 namespace nnex::cli {
 
-/// extract, rename, set-shape, set-batch, simplify.
+/// extract, rename, set-shape, set-batch, set-input, simplify.
 void add_edits(CommandLine& line);
 
 /// `nnex inspect --diff A B`; the exit code.
