@@ -18,6 +18,8 @@ Result<std::string_view> first_object(std::string_view text) {
   bool quoted = false;
   size_t begin = 0;
   while (begin < text.size() && std::string_view(" \t\r\n").find(text[begin]) != std::string_view::npos) ++begin;
+  if (begin < text.size() && text[begin] == '[')
+    return runtime_error("{}: found a list; needed an object", text_place(text, begin));
   if (begin == text.size() || text[begin] != '{')
     return runtime_error("{}: not JSON: needed an object", text_place(text, begin));
   for (size_t i = begin; i < text.size(); ++i) {
@@ -56,6 +58,12 @@ Result<std::string> string(const Json& j) {
   return j.get<std::string>();
 }
 
+/// The error of a part of what its place names.
+Error within(std::string_view part, Error e) {
+  std::string sentence = fmt::format("{}: {}", part, e.message());
+  return std::move(e).worded(std::move(sentence));
+}
+
 /// A list whose items `one` reads.
 template <class T, class F>
 Result<std::vector<T>> list(const Json& j, F one) {
@@ -63,8 +71,9 @@ Result<std::vector<T>> list(const Json& j, F one) {
   std::vector<T> out;
   out.reserve(j.size());
   for (const Json& item : j) {
-    NNEX_ASSIGN(T value, one(item));
-    out.push_back(std::move(value));
+    auto value = one(item);
+    if (!value.ok()) return within(fmt::format("item {}", out.size()), std::move(value).error());
+    out.push_back(std::move(*value));
   }
   return out;
 }
@@ -102,7 +111,9 @@ Status read_node_attrs(const Json& j, SymbolNode& node) {
   if (!j.is_object()) return runtime_error("attrs: found {}; needed an object", j.type_name());
   bool named = false;
   for (const auto& [key, value] : j.items()) {
-    NNEX_ASSIGN(std::string text, string(value));
+    auto found = string(value);
+    if (!found.ok()) return within(fmt::format("attrs.{}", key), std::move(found).error());
+    const std::string text = std::move(*found);
     if (key == "func_name")
       node.op = without_number(text), named = true;
     else if (key != "num_inputs" && key != "num_outputs" && key != "flatten_data" && key != "op_attrs")
