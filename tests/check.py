@@ -214,7 +214,23 @@ def page():
         tell(len(table) > 1000 and table in file.read(), 'docs/onnx-rules.md has the table of nnex check --rules')
 
 
+def rules():
+    """docs/nnef-rules.md has every rule that a fault of NNEF names."""
+    name = re.compile(r'"((?:[LSTDIAEBCQ]|O-[A-Z]+-)[0-9]+)"')
+    named = set()
+    for folder in ('src/standards/nnef', 'src/graph/text'):
+        for at, _, files in os.walk(os.path.join(ROOT, folder)):
+            for file in files:
+                with open(os.path.join(at, file)) as text:
+                    named.update(name.findall(text.read()))
+    with open(os.path.join(ROOT, 'docs', 'nnef-rules.md')) as file:
+        page = file.read()
+    missing = sorted(r for r in named if '\n| %s | ' % r not in page)
+    tell(len(named) > 100 and not missing, 'docs/nnef-rules.md has the %d rules of NNEF %s' % (len(named), missing))
+
+
 page()
+rules()
 large()
 moved()
 compared()
