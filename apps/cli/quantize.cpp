@@ -105,6 +105,13 @@ std::optional<uintmax_t> bytes_of_source(const std::string& path) {
 
 std::string decibel(const std::optional<double>& x) { return x ? fmt::format("{:.1f}", *x) : "-"; }
 
+/// A note with this command line's word for an option that it names.
+std::string in_flags(std::string note) {
+  constexpr std::string_view kOption = "min_sqnr_db";
+  if (const size_t at = note.find(kOption); at != std::string::npos) note.replace(at, kOption.size(), "--min-sqnr");
+  return note;
+}
+
 void print_layers(const QuantizeReport& r) {
   size_t width = 5;
   for (const QuantizedLayer& l : r.layers) width = std::max(width, std::min<size_t>(l.name.size(), 48));
@@ -120,7 +127,7 @@ void print_layers(const QuantizeReport& r) {
 }
 
 void print_summary(const QuantizeArguments& o, const QuantizeReport& r, const SaveReport& written) {
-  for (const std::string& n : r.notes) say("note: {}\n", own_lines(n));
+  for (const std::string& n : r.notes) say("note: {}\n", own_lines(in_flags(n)));
   const auto coded =
       std::count_if(r.layers.begin(), r.layers.end(), [](const auto& l) { return l.kept_float.empty(); });
   const auto source = bytes_of_source(o.path);

@@ -153,23 +153,27 @@ double divergence(const std::vector<double>& bins, size_t limit, size_t codes, d
   return sum;
 }
 
-/// Elements that the whole range rounds to 0 say nothing of its limits: where they are many (Swish makes them of all
-/// negative numbers), the distribution would be theirs alone, and the limits cut what carries the signal.
+/// The side that reaches farther decides: the other one lies within its limit, and its elements are not near those of
+/// equal magnitude. What the whole range rounds to 0 says nothing of limits: where it is most (Swish makes such numbers
+/// of all negative ones), the distribution would be that alone, and the limits would cut what carries the signal.
 CodeRange entropy_range(const Histogram& h) {
-  const bool both = h.min() < 0 && h.max() > 0;
-  const size_t codes = both ? kSteps / 2 + 1 : kSteps + 1;
-  const double half_step = (static_cast<double>(h.max()) - static_cast<double>(h.min())) / kSteps / 2;
+  const double low = -static_cast<double>(h.min()), high = h.max(), smaller = std::min(low, high);
+  const double half_step = (low + high) / kSteps / 2;
+  const std::vector<uint64_t>& side = high >= low ? h.positive() : h.negative();
   std::vector<double> bins;
   double total = 0;
   for (size_t i = 0; i < Histogram::kBins; ++i) {
     const bool is_zero = static_cast<double>(i + 1) * h.width() <= half_step;
-    bins.push_back(is_zero ? 0 : static_cast<double>(h.positive()[i]) + static_cast<double>(h.negative()[i]));
+    bins.push_back(is_zero ? 0 : static_cast<double>(side[i]));
     total += bins.back();
   }
   size_t best = Histogram::kBins;
   double min_distance = HUGE_VAL;
-  for (size_t limit = codes; limit <= Histogram::kBins; limit += 8)
+  for (size_t limit = kSteps / 2 + 1; limit <= Histogram::kBins; limit += 8) {
+    const double to = static_cast<double>(limit) * h.width(), step = (to + std::min(smaller, to)) / kSteps;
+    const size_t codes = std::min(limit, static_cast<size_t>(std::nearbyint(to / step)));
     if (const double d = divergence(bins, limit, codes, total); d < min_distance) min_distance = d, best = limit;
+  }
   const double to = static_cast<double>(best) * h.width();
   return {static_cast<float>(std::max<double>(h.min(), -to)), static_cast<float>(std::min<double>(h.max(), to))};
 }

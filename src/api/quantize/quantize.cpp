@@ -429,7 +429,7 @@ class Quantizer {
     if (count == 0) return;
     const auto first = std::find_if(report_.layers.begin(), report_.layers.end(), bad);
     report_.notes.push_back(
-        fmt::format("{} of {} layers have less than {} dB, the first is '{}': a least SQNR (min_sqnr_db, --min-sqnr) "
+        fmt::format("{} of {} layers have less than {} dB, the first is '{}': a least SQNR (min_sqnr_db) "
                     "leaves such layers float",
                     count, report_.layers.size(), kLittle, first->name));
   }
