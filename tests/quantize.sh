@@ -216,7 +216,7 @@ if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
   for x in nan inf; do
     /usr/bin/python3 -c "import numpy; numpy.save('$scratch/$x.npy', numpy.full((1, 3, 32, 32), float('$x'), 'f4'))"
     echo "$scratch/$x.npy" > "$scratch/bad_samples"
-    expect 2 "sample 0: input 'picture' has elements that are NaN" q -o "$scratch/no.onnx" --calibrate "$scratch/bad_samples"
+    expect 2 "/$x.npy': input 'picture' has elements that are NaN" q -o "$scratch/no.onnx" --calibrate "$scratch/bad_samples"
   done
 fi
 exit $bad
