@@ -302,7 +302,7 @@ Result<std::optional<Made>> upgrade(const Recognised& model, const ConvertOption
 Result<std::optional<Made>> copied(const ModelSource& source, const Recognised& model, const ConvertOptions& o,
                                    const std::string& file_name) {
   if (model.format != ModelFormat::onnx || !o.load.symbols.empty() || !o.load.shapes.empty() || o.load.weight_seed ||
-      o.save.onnx.opset != 0)
+      o.save.onnx.opset != 0 || o.load.nnef.quantized)
     return std::optional<Made>();
   if (!built(Format::onnx)) return not_built(Format::onnx);
   NNEX_ASSIGN(const ir::Graph graph,
