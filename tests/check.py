@@ -9,6 +9,7 @@ import array
 import filecmp
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
