@@ -135,7 +135,7 @@ TEST(Stopping, LongNodesOfAnyKindAreLeft) {
       RunOptions options;
       const auto began = std::chrono::steady_clock::now();
       options.deadline = began + std::chrono::milliseconds(200);
-      const auto out = session.run({x}, options);
+      const auto out = session.run(std::vector<Value>{x}, options);
       ASSERT_FALSE(out.ok());
       EXPECT_EQ(out.error().code(), Code::cancelled) << out.error().text();
       EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(4));
