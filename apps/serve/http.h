@@ -102,8 +102,8 @@ class RequestReader {
   int empty_lines_ = 0;
   int minor_ = 1;
   std::optional<std::string> authority_;  ///< Where the request line names it.
-  std::string head_;     // the head, a chunk's size or a trailer, as far as it has come
-  size_t trailers_ = 0;  // bytes of them
+  std::string head_;                      // the head, a chunk's size or a trailer, as far as it has come
+  size_t trailers_ = 0;                   // bytes of them
   uint64_t remaining_ = 0;
   std::optional<uint64_t> announced_;
   size_t room_ = 0;  // bytes at the end of the body that nothing was put into so far

@@ -46,11 +46,23 @@ MessageKind goes_to(MessageKind in, const Field& f) {
   return of_type ? known->message : leads_to(in, f);
 }
 
+/// Whether a type may say what it denotes: the byte with which such a field begins is there.
+bool may_denote(std::string_view type) {
+  const auto tag = [](wire::FieldNumber n) {
+    return static_cast<char>(static_cast<uint32_t>(n) << 3 | static_cast<uint32_t>(wire::Kind::bytes));
+  };
+  constexpr auto kNone = std::string_view::npos;
+  return type.find(tag(TypeProto::denotation)) != kNone || type.find(tag(DimensionProto::denotation)) != kNone;
+}
+
 class BesideFinder {
  public:
   BesideFinder() {
     for (size_t kind = 0; kind < std::size(ordinary_); ++kind)
-      for (const FieldForm& f : message_fields(static_cast<MessageKind>(kind))) ordinary_[kind] |= bit(f.number);
+      for (const FieldForm& f : message_fields(static_cast<MessageKind>(kind))) {
+        ordinary_[kind] |= bit(f.number);
+        if (f.holds != Holds::message) flat_[kind] |= bit(f.number);
+      }
     for (const Beside& b : kBeside) ordinary_[static_cast<size_t>(b.in)] &= ~bit(b.field);
   }
 
@@ -59,8 +71,10 @@ class BesideFinder {
     for (Field f; depth <= kDeepestCopy && r.next(f);) {
       const bool held = part == MessageKind::graph && f.number == GraphProto::doc_string && depth == kMainGraph;
       if (!held && !(ordinary_[static_cast<size_t>(part)] & bit(f.number))) field(f, part);
+      if (flat_[static_cast<size_t>(part)] & bit(f.number)) continue;
       // Functions go as they are; of training all is told by its one line.
       const MessageKind to = goes_to(part, f);
+      if (to == MessageKind::type && !may_denote(f.bytes)) continue;
       if (to != MessageKind::count && to != MessageKind::function && to != MessageKind::training)
         message(f.bytes, to, depth + 1);
     }
@@ -92,6 +106,7 @@ class BesideFinder {
   }
 
   uint64_t ordinary_[static_cast<size_t>(MessageKind::count)] = {};  ///< The numbers of fields that a graph holds.
+  uint64_t flat_[static_cast<size_t>(MessageKind::count)] = {};      ///< Those that hold no message.
   int64_t counts_[std::size(kBeside)] = {};
   std::map<std::pair<MessageKind, wire::FieldNumber>, int64_t> unknown_;
 };
