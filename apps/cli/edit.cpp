@@ -435,7 +435,7 @@ void add_edits(CommandLine& line) {
     verb.option("shapes", o->words,
                 "INPUT=[1,3,224,224], as many as there are; INPUT=[N,3,224,224]: an axis open under a name")
         .required();
-    o->reading.add_to(verb);
+    o->reading.ReadingOptions::add_to(verb);
   }
   {
     auto [o, verb] =
@@ -444,14 +444,14 @@ void add_edits(CommandLine& line) {
     verb.option("--batch", o->batch, "The first extent of every input that has axes; a name leaves it open")
         .type("N|NAME")
         .required();
-    o->reading.add_to(verb);
+    o->reading.ReadingOptions::add_to(verb);
   }
   {
     auto [o, verb] =
         add_edit(line, "set-input", "Write a model some of whose inputs are constants of it", run_set_input);
     verb.option("inputs", o->words, "NAME=FILE, as many as there are; files as for run -i").required();
     o->fit.add_fit_to(verb);
-    o->reading.add_to(verb);
+    o->reading.ReadingOptions::add_to(verb);
   }
   {
     auto [o, verb] = add_edit(line, "simplify",
