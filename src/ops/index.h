@@ -46,7 +46,7 @@ inline Status known_inside(InferCall& c, std::span<const Dim> extents, int64_t f
   };
   if (extents.empty()) return {};
   if (const Tensor* index = c.constant(1)) {
-    for (int64_t i = 0; i < index->count(); ++i) NNEX_TRY(inside(index_at(*index, i), static_cast<size_t>(i)));
+    for (int64_t i = 0; i < index->count(); ++i) NNEX_TRY(inside(int_at(*index, i), static_cast<size_t>(i)));
   } else if (const auto values = c.values(1)) {
     for (size_t i = 0; i < values->size(); ++i)
       if ((*values)[i].is_number()) NNEX_TRY(inside((*values)[i].value(), i));

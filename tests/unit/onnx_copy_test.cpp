@@ -22,7 +22,9 @@ namespace {
 using test::onnx::attr_tensor;
 using test::onnx::external;
 using test::onnx::function;
+using test::onnx::kFloat;
 using test::onnx::kInt64;
+using test::onnx::model;
 using test::onnx::msg;
 using test::onnx::node;
 using test::onnx::num;

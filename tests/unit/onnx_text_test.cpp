@@ -17,6 +17,7 @@ namespace nnex {
 namespace {
 
 using test::onnx::attr_int;
+using test::onnx::kFloat;
 using test::onnx::model;
 using test::onnx::msg;
 using test::onnx::node;
