@@ -261,14 +261,47 @@ Value::Value(Map m) : state_(std::make_shared<const Map>(std::move(m))) {}
 Value::Value(Optional o) : state_(std::move(o)) {}
 Value::Value(const Value& other) = default;
 Value::Value(Value&& other) noexcept : state_(std::move(other.state_)) { other.state_.emplace<0>(); }
-Value& Value::operator=(const Value& other) = default;
+Value& Value::operator=(const Value& other) { return *this = Value(other); }
 Value& Value::operator=(Value&& other) noexcept {
   if (this == &other) return *this;
+  const Value former = std::move(*this);
   state_ = std::move(other.state_);
   other.state_.emplace<0>();
   return *this;
 }
-Value::~Value() = default;
+
+namespace {
+
+using Held = std::shared_ptr<const void>;
+
+/// Ends what a value holds. A program may nest values as deep as it has memory, and the stack is no place for that:
+/// those below 64 others wait for the outermost.
+void let_go(Held held) {
+  constexpr int deepest = 64;
+  thread_local int depth = 0;
+  thread_local std::vector<Held>* waiting = nullptr;  // a pointer: values end after a thread's objects too
+  if (depth == deepest) return waiting->push_back(std::move(held));
+  std::vector<Held> own;
+  const bool outermost = depth++ == 0;
+  if (outermost) waiting = &own;
+  held.reset();
+  while (outermost && !own.empty()) {
+    held = std::move(own.back());
+    own.pop_back();
+    held.reset();
+  }
+  --depth;
+}
+
+}  // namespace
+
+Value::~Value() {
+  Held held;
+  if (auto* s = std::get_if<std::shared_ptr<const Sequence>>(&state_)) held = std::move(*s);
+  if (auto* m = std::get_if<std::shared_ptr<const Map>>(&state_)) held = std::move(*m);
+  if (auto* o = std::get_if<Optional>(&state_)) held = std::move(o->item);
+  if (held) let_go(std::move(held));
+}
 
 std::string Value::text() const {
   if (const Tensor* t = tensor()) return std::string(name(t->dtype())) + t->shape().text();

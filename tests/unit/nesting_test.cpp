@@ -59,6 +59,21 @@ TEST(Nesting, DeeperIsRefused) {
   EXPECT_EQ(said_of(model, within_sequences(64)).find("deeper"), std::string::npos);
 }
 
+TEST(Nesting, ValuesOfAnyDepthEnd) {
+  constexpr int levels = 300'000;  // a frame of the stack each would be more than a stack is
+  Value sequences = within_sequences(levels), maps = Tensor::scalar(1.0f), optionals = maps;
+  for (int i = 0; i < levels; ++i) {
+    maps = Map{Tensor::of<int64_t>({1}, {i}), {std::move(maps)}};
+    optionals = Optional{std::make_shared<const Value>(std::move(optionals))};
+  }
+  EXPECT_EQ(sequences.text(), "sequence of 1");
+  const Value shared = sequences;
+  sequences = Tensor::scalar(2.0f);
+  maps = optionals;
+  EXPECT_EQ(shared.sequence()->items[0].text(), "sequence of 1");
+  EXPECT_EQ(sequences.text(), "f32[]");
+}
+
 TEST(Nesting, DeeperGoesIntoNoFile) {
   for (TensorFormat format : {TensorFormat::onnx, TensorFormat::json}) {
     EXPECT_TRUE(value_bytes(within_sequences(20), format, "s").ok());
