@@ -82,8 +82,8 @@ class Layout {
 
   // ---- Convolutions and pools between tensors whose channels come first ----
 
-  /// One input channel a group, a convolution or deconvolution to few, or a pool over one or two axes in small steps,
-  /// of a maximum over three or of short lines, too: a kernel of planes serves it where it is.
+  /// One input channel a group, a convolution from few or to few, a deconvolution to few, or a pool over one or two
+  /// axes in small steps, of a maximum over three or of short lines, too: a kernel of planes serves it where it is.
   bool is_planar(const Node& node) const {
     if (!is_float(graph_[node.in[0]].type.dtype)) return false;
     if (const auto* a = attrs_if<PoolAttrs>(node)) {
@@ -104,7 +104,10 @@ class Layout {
     if (!conv) return false;
     const auto& filter = graph_[node.in[1]].type.dims;
     if (is_to_few(*conv, filter)) return true;
-    if (!((*graph_[node.in[0]].type.dims)[1] == Dim(conv->groups))) return false;
+    const Dim& channels = (*graph_[node.in[0]].type.dims)[1];
+    const bool few = conv->groups == 1 && filter && filter->size() <= 4 && channels.is_number() &&
+                     channels.value() <= kernels::kMaxInputsOfPlanes;
+    if (!(channels == Dim(conv->groups)) && !few) return false;
     return conv->groups > 1 ||
            (filter && filter->back().is_number() && filter->back().value() <= kernels::kMaxTapsOfOne &&
             entry(conv->stride, filter->size() - 3, 1) <= kernels::kMaxStepOfOne);

@@ -259,7 +259,7 @@ void check_planes(const ConvShape& s, const Loops& table, int threads, Epilogue 
   const auto size = [](int64_t n) { return static_cast<size_t>(n); };
   const int64_t pixels = s.out_pixels();
   const std::vector<float> x = test::uniform_floats(size(s.batch * s.in_pixels() * s.in_channels), 2, 1);
-  const std::vector<float> filter = test::uniform_floats(size(s.out_channels * s.taps()), 2, 2);
+  const std::vector<float> filter = test::uniform_floats(size(s.out_channels * s.group_inputs() * s.taps()), 2, 2);
   std::vector<float> bias = test::uniform_floats(size(s.out_channels), 1, 3);
   if (end.activation.replaces_nan()) bias.back() = std::nanf("");
   if (end.bias) end.bias = bias.data();
@@ -325,6 +325,9 @@ TEST(Conv, PlanesEqualTheChainOfEveryOutput) {
       {"3x3 of few lines", plane(1, 5, 5, 3, 70, 3, 1, 1, 5)},
       {"5x5 strided, no padding", plane(1, 2, 2, 21, 39, 5, 2, 0, 2)},
       {"1x1 strided by three", plane(1, 4, 4, 10, 50, 1, 3, 0, 4)},
+      {"pictures of three channels", plane(2, 3, 17, 61, 53, 3, 2, 1)},
+      {"pictures of four channels, more lines than a strip has", plane(1, 4, 6, 40, 300, 5, 1, 2)},
+      {"two channels to three, 7x7", plane(1, 2, 3, 20, 45, 7, 2, 3)},
       {"padding longer than the line", with_out(plane(1, 2, 2, 3, 3, 2, 2, 0, 2), {1, 5, 9}, {0, 5, 9})}};
   test::for_each_table([&](const Loops& table) {
     const auto both = [&](const Given& row) {

@@ -171,8 +171,9 @@ HWY_NOINLINE void lines_alone(const PlaneLines& p) {
   for (; line < p.lines; ++line) line_alone<M>(p, line);
 }
 
-/// kPlanes planes of any filter: each vector of a row is loaded once for all of them.
-constexpr int kPlanes = 4;
+/// kPlanes planes of any filter: each vector of a row is loaded once for all of them. Their sums, so many vectors of
+/// each, stay in registers: of 32, or of 16, which have to hold products too where none is added at once.
+constexpr int kPlanes = HWY_TARGET <= HWY_AVX3 ? 8 : 4, kPlaneVectors = HWY_NATIVE_FMA ? 3 : 2;
 template <class M, int kVectors>
 HWY_INLINE void planes_at(const PlaneLines& p, int64_t plane, int64_t line, int64_t o) {
   const PlaneTag d;
@@ -180,7 +181,7 @@ HWY_INLINE void planes_at(const PlaneLines& p, int64_t plane, int64_t line, int6
   constexpr int64_t kLanes = hn::MaxLanes(d);
   const int64_t taps = p.slices * p.n_rows * p.taps;
   V sum[kPlanes][kVectors];
-  HWY_UNROLL(4)
+  HWY_UNROLL(8)
   for (int k = 0; k < kPlanes; ++k) HWY_UNROLL(4)
   for (int j = 0; j < kVectors; ++j) sum[k][j] = hn::Zero(d);
   const float* weight = p.w + plane * taps;
@@ -195,7 +196,7 @@ HWY_INLINE void planes_at(const PlaneLines& p, int64_t plane, int64_t line, int6
           x[j] = hn::LoadU(d, row + p.offsets[t] + j * kLanes);
           keep_in_register(x[j]);
         }
-        HWY_UNROLL(4)
+        HWY_UNROLL(8)
         for (int k = 0; k < kPlanes; ++k) {
           const V w = hn::Set(d, weight[k * taps]);
           HWY_UNROLL(4)
@@ -203,7 +204,7 @@ HWY_INLINE void planes_at(const PlaneLines& p, int64_t plane, int64_t line, int6
         }
       }
     }
-  HWY_UNROLL(4)
+  HWY_UNROLL(8)
   for (int k = 0; k < kPlanes; ++k) {
     TileEnd end = p.end;
     if (end.bias) end.bias += plane + k;
@@ -214,10 +215,10 @@ HWY_INLINE void planes_at(const PlaneLines& p, int64_t plane, int64_t line, int6
 
 template <class M>
 HWY_NOINLINE void planes_together(const PlaneLines& p, int64_t plane) {
-  constexpr int64_t kLanes = hn::MaxLanes(PlaneTag()), kVectors = 2;
-  const int64_t whole = p.out_width / (kVectors * kLanes) * (kVectors * kLanes);
+  constexpr int64_t kLanes = hn::MaxLanes(PlaneTag()), kStep = kPlaneVectors * kLanes;
+  const int64_t whole = p.out_width / kStep * kStep;
   for (int64_t line = 0; line < p.lines; ++line) {
-    for (int64_t o = 0; o < whole; o += kVectors * kLanes) planes_at<M, kVectors>(p, plane, line, o);
+    for (int64_t o = 0; o < whole; o += kStep) planes_at<M, kPlaneVectors>(p, plane, line, o);
     for (int64_t i = whole; i < p.out_width; i += kLanes) planes_at<M, 1>(p, plane, line, place_of(p, i));
   }
 }
