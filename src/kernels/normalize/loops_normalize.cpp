@@ -10,10 +10,6 @@ HWY_BEFORE_NAMESPACE();
 namespace nnex::kernels::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-HWY_INLINE float join_sums(const Partials& p) {
-  return p.tree([](auto, auto a, auto b) HWY_ATTR { return hn::Add(a, b); });
-}
-
 /// y[i] = f(x[i], load) for a row: load(p) is of p[i].
 template <class F>
 HWY_INLINE void map_row(const float* x, float* y, size_t n, F f) {

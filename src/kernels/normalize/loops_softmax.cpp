@@ -36,10 +36,6 @@ HWY_INLINE float greatest(const float* x, size_t n) {
   return hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(top[0], top[1]), hn::Max(top[2], top[3]))));
 }
 
-HWY_INLINE float join_sums(const Partials& p) {
-  return p.tree([](auto, auto a, auto b) HWY_ATTR { return hn::Add(a, b); });
-}
-
 /// The sum of a row's exponentials, less the greatest each; keep(e, offset) takes them.
 template <class M, class Keep>
 HWY_INLINE float sum_of_exp(const float* x, size_t n, float max, Keep keep) {

@@ -77,6 +77,11 @@ struct Partials {
 #endif
 };
 
+/// The sum of 16 partial sums.
+HWY_INLINE float join_sums(const Partials& p) {
+  return p.tree([](auto, auto a, auto b) HWY_ATTR { return hn::Add(a, b); });
+}
+
 /// Calls step(k, vector of 16-element group, offset) over a row: partial vector k takes x[offset ...]. The last group
 /// is padded with `pad`, and `count` says how many of its elements are real.
 template <class Step>
