@@ -105,8 +105,10 @@ class Layout {
     const auto& filter = graph_[node.in[1]].type.dims;
     if (is_to_few(*conv, filter)) return true;
     const Dim& channels = (*graph_[node.in[0]].type.dims)[1];
+    const auto is_one = [](const Dim& d) { return d == Dim(1); };
     const bool few = conv->groups == 1 && filter && filter->size() <= 4 && channels.is_number() &&
-                     channels.value() <= kernels::kMaxInputsOfPlanes;
+                     channels.value() <= kernels::kMaxInputsOfPlanes &&
+                     !std::all_of(filter->begin() + 2, filter->end(), is_one);
     if (!(channels == Dim(conv->groups)) && !few) return false;
     return conv->groups > 1 ||
            (filter && filter->back().is_number() && filter->back().value() <= kernels::kMaxTapsOfOne &&

@@ -338,7 +338,7 @@ HWY_INLINE void run_line(const DepthwiseLine& line) {
 }
 
 void depthwise_f32(const DepthwiseLine& line) { run_line<Fused>(line); }
-void depthwise_f32_exact(const DepthwiseLine& line) { run_line<Exact>(line); }
+void depthwise_f32_exact(const DepthwiseLine& line) { run_line<Portable>(line); }
 
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

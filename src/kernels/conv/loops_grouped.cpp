@@ -202,7 +202,7 @@ HWY_INLINE void run_grouped(const GroupedLine& line) {
 }
 
 void grouped_f32(const GroupedLine& line) { run_grouped<Fused>(line); }
-void grouped_f32_exact(const GroupedLine& line) { run_grouped<Exact>(line); }
+void grouped_f32_exact(const GroupedLine& line) { run_grouped<Portable>(line); }
 
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

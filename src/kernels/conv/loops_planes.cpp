@@ -257,7 +257,7 @@ HWY_INLINE void run_planes(const PlaneLines& p) {
 }
 
 void depthwise_planes_f32(const PlaneLines& p) { run_planes<Fused>(p); }
-void depthwise_planes_f32_exact(const PlaneLines& p) { run_planes<Exact>(p); }
+void depthwise_planes_f32_exact(const PlaneLines& p) { run_planes<Portable>(p); }
 
 #if HWY_TARGET != HWY_SCALAR
 /// Two phases of n floats in vectors, the last two of which may overlap; returns how many are done, an even number or

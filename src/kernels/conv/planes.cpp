@@ -206,7 +206,7 @@ bool is_plane_conv(const ConvShape& s) {
   // Of one channel, which lies in planes and pixel by pixel alike, or few, wide steps and filters are products.
   if (s.groups == 1 && (s.stride[2] > kMaxStepOfOne || s.kernel[2] > kMaxTapsOfOne)) return false;
   const bool few = s.groups == 1 && s.in_channels >= 1 && s.in_channels <= kMaxInputsOfPlanes && s.out_channels >= 1 &&
-                   s.in[0] == 1 && s.kernel[0] == 1;
+                   s.in[0] == 1 && s.kernel[0] == 1 && (s.taps() > 1 || s.in_channels == 1);
   if (s.groups < 1 || (s.in_channels != s.groups && !few) || s.out_channels % s.groups != 0 ||
       s.taps() > simd::kMaxDepthwiseTaps || s.x_stride || s.y_stride || is_better_turned(s))
     return false;

@@ -18,7 +18,7 @@ HWY_INLINE void unary_loop(const Unary& f, const float* x, float* y, size_t n) {
 }
 
 void unary_f32(const Unary& f, const float* x, float* y, size_t n) { unary_loop<Fused>(f, x, y, n); }
-void unary_f32_exact(const Unary& f, const float* x, float* y, size_t n) { unary_loop<Exact>(f, x, y, n); }
+void unary_f32_exact(const Unary& f, const float* x, float* y, size_t n) { unary_loop<Portable>(f, x, y, n); }
 
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -68,7 +68,7 @@ HWY_INLINE void normalize_row(const NormalizeRow& row, size_t n) {
 }
 
 void normalize_f32(const NormalizeRow& row, size_t n) { normalize_row<Fused>(row, n); }
-void normalize_f32_exact(const NormalizeRow& row, size_t n) { normalize_row<Exact>(row, n); }
+void normalize_f32_exact(const NormalizeRow& row, size_t n) { normalize_row<Portable>(row, n); }
 
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -122,11 +122,13 @@ HWY_INLINE float log_sum_exp_row(const float* x, size_t n) {
 }
 
 float log_sum_exp_f32(const float* x, size_t n) { return log_sum_exp_row<Fused>(x, n); }
-float log_sum_exp_f32_exact(const float* x, size_t n) { return log_sum_exp_row<Exact>(x, n); }
+float log_sum_exp_f32_exact(const float* x, size_t n) { return log_sum_exp_row<Portable>(x, n); }
 void softmax_f32(const float* x, float* y, size_t n, size_t rows) { softmax_rows<Fused>(x, y, n, rows); }
-void softmax_f32_exact(const float* x, float* y, size_t n, size_t rows) { softmax_rows<Exact>(x, y, n, rows); }
+void softmax_f32_exact(const float* x, float* y, size_t n, size_t rows) { softmax_rows<Portable>(x, y, n, rows); }
 void log_softmax_f32(const float* x, float* y, size_t n, size_t rows) { log_softmax_rows<Fused>(x, y, n, rows); }
-void log_softmax_f32_exact(const float* x, float* y, size_t n, size_t rows) { log_softmax_rows<Exact>(x, y, n, rows); }
+void log_softmax_f32_exact(const float* x, float* y, size_t n, size_t rows) {
+  log_softmax_rows<Portable>(x, y, n, rows);
+}
 
 /// One vector of columns (or a part of one): load(p) and store(v, p) say how.
 template <class M, class Load, class Store>
@@ -173,7 +175,7 @@ void softmax_columns_f32(bool logarithm, const float* x, float* y, size_t stride
   softmax_of_columns<Fused>(logarithm, x, y, stride, rows, columns);
 }
 void softmax_columns_f32_exact(bool logarithm, const float* x, float* y, size_t stride, size_t rows, size_t columns) {
-  softmax_of_columns<Exact>(logarithm, x, y, stride, rows, columns);
+  softmax_of_columns<Portable>(logarithm, x, y, stride, rows, columns);
 }
 
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE

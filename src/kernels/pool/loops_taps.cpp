@@ -106,7 +106,7 @@ void weigh_taps_f32(const float* const* taps, const float* weights, size_t count
   each_block(y, n, 0, WeighTaps<Fused>{taps, weights, count});
 }
 void weigh_taps_f32_exact(const float* const* taps, const float* weights, size_t count, float* y, size_t n) {
-  each_block(y, n, 0, WeighTaps<Exact>{taps, weights, count});
+  each_block(y, n, 0, WeighTaps<Portable>{taps, weights, count});
 }
 
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE

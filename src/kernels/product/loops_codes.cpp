@@ -246,7 +246,7 @@ void tile_codes_f32(const CodeTile& c) {
   with_bits(c.codes, [&](auto bits) HWY_ATTR { run_code_tile<Fused, decltype(bits)::value>(c); });
 }
 void tile_codes_f32_exact(const CodeTile& c) {
-  with_bits(c.codes, [&](auto bits) HWY_ATTR { run_code_tile<Exact, decltype(bits)::value>(c); });
+  with_bits(c.codes, [&](auto bits) HWY_ATTR { run_code_tile<Portable, decltype(bits)::value>(c); });
 }
 
 template <int kBits>

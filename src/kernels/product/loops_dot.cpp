@@ -112,7 +112,7 @@ void dot_rows_f32(const float* a, size_t stride, const float* b, float* y, size_
   dot_rows<Fused>(a, stride, b, y, rows, k);
 }
 void dot_rows_f32_exact(const float* a, size_t stride, const float* b, float* y, size_t rows, size_t k) {
-  dot_rows<Exact>(a, stride, b, y, rows, k);
+  dot_rows<Portable>(a, stride, b, y, rows, k);
 }
 
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE

@@ -80,7 +80,7 @@ HWY_INLINE void run_tile(const Tile& t) {
 
 TileShape tile_shape_f32() { return {kTileRows, kTileVectors * kLanes, kLanes}; }
 void tile_f32(const Tile& t) { run_tile<Fused>(t); }
-void tile_f32_exact(const Tile& t) { run_tile<Exact>(t); }
+void tile_f32_exact(const Tile& t) { run_tile<Portable>(t); }
 
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

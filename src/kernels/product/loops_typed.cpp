@@ -101,7 +101,7 @@ HWY_INLINE void product(const TypedProduct<T>& p) {
 
 #if HWY_HAVE_FLOAT64
 void product_f64(const TypedProduct<double>& p) { product<Fused>(p); }
-void product_f64_exact(const TypedProduct<double>& p) { product<Exact>(p); }
+void product_f64_exact(const TypedProduct<double>& p) { product<Portable>(p); }
 #else
 void product_f64(const TypedProduct<double>& p) {
   for (size_t i = 0; i < p.m; ++i)

@@ -51,7 +51,7 @@ HWY_INLINE void lstm_row(const LstmRow& row, size_t n) {
 }
 
 void lstm_f32(const LstmRow& row, size_t n) { lstm_row<Fused>(row, n); }
-void lstm_f32_exact(const LstmRow& row, size_t n) { lstm_row<Exact>(row, n); }
+void lstm_f32_exact(const LstmRow& row, size_t n) { lstm_row<Portable>(row, n); }
 
 /// (1 - update) * candidate + update * before
 template <class M, class D, class V = hn::Vec<D>>
@@ -75,7 +75,7 @@ HWY_INLINE void gru_row(const GruRow& row, size_t n) {
 }
 
 void gru_f32(const GruRow& row, size_t n) { gru_row<Fused>(row, n); }
-void gru_f32_exact(const GruRow& row, size_t n) { gru_row<Exact>(row, n); }
+void gru_f32_exact(const GruRow& row, size_t n) { gru_row<Portable>(row, n); }
 
 template <class M>
 HWY_INLINE void reset_row(const float* z_reset, const float* h_before, float clip, float* y, size_t n) {
@@ -92,7 +92,7 @@ void gru_reset_f32(const float* z_reset, const float* h_before, float clip, floa
   reset_row<Fused>(z_reset, h_before, clip, y, n);
 }
 void gru_reset_f32_exact(const float* z_reset, const float* h_before, float clip, float* y, size_t n) {
-  reset_row<Exact>(z_reset, h_before, clip, y, n);
+  reset_row<Portable>(z_reset, h_before, clip, y, n);
 }
 
 }  // namespace nnex::kernels::simd::HWY_NAMESPACE

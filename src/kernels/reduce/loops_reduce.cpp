@@ -39,20 +39,20 @@ HWY_INLINE float reduce_row(ReduceKind kind, const float* x, size_t n) {
 }
 
 float reduce_f32(ReduceKind kind, const float* x, size_t n) { return reduce_row<Fused>(kind, x, n); }
-float reduce_f32_exact(ReduceKind kind, const float* x, size_t n) { return reduce_row<Exact>(kind, x, n); }
+float reduce_f32_exact(ReduceKind kind, const float* x, size_t n) { return reduce_row<Portable>(kind, x, n); }
 
 float sum_squares_about_f32(const float* x, size_t n, float centre) {
   return fold_row(x, n, 0.0F, centre, AddSquareAbout<Fused>{centre}, Add());
 }
 float sum_squares_about_f32_exact(const float* x, size_t n, float centre) {
-  return fold_row(x, n, 0.0F, centre, AddSquareAbout<Exact>{centre}, Add());
+  return fold_row(x, n, 0.0F, centre, AddSquareAbout<Portable>{centre}, Add());
 }
 
 void reduce_columns_f32(ReduceKind kind, const float* x, size_t stride, size_t rows, float* y, size_t columns) {
   reduce_columns<Fused>(kind, x, stride, rows, y, columns);
 }
 void reduce_columns_f32_exact(ReduceKind kind, const float* x, size_t stride, size_t rows, float* y, size_t columns) {
-  reduce_columns<Exact>(kind, x, stride, rows, y, columns);
+  reduce_columns<Portable>(kind, x, stride, rows, y, columns);
 }
 
 void extremes_f32(const float* x, size_t n, float* least, float* greatest) {

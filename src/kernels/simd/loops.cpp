@@ -50,26 +50,30 @@ const Loops& loops(Isa /*isa*/, Numbers numbers) {
 namespace {
 
 /// The tiles of bytes, of the machine's units that have them.
-void add_byte_tiles(Loops& made) {
-  if (made.isa == kTileIsaU8 && has_byte_dots()) {
+void add_byte_tiles(Loops& made, Isa isa) {
+  if (isa == kTileIsaU8 && has_byte_dots()) {
     made.tile_u8 = tile_u8, made.tile_shape_u8 = kTileShapeU8;
-    made.byte_unit = made.isa == Isa::neon ? "dotprod" : "vnni";
+    made.byte_unit = isa == Isa::neon ? "dotprod" : "vnni";
 #if defined(__x86_64__) && defined(__linux__)
-    if (best_isa() == made.isa && has_tile_unit()) {  // who wants a lower one wants nothing to be asked
+    if (best_isa() == isa && has_tile_unit()) {  // who wants a lower one wants nothing to be asked
       made.tile_u8 = tile_u8_amx, made.tile_shape_u8 = kTileShapeAmx, made.release_unit = release_tile_unit;
       made.byte_unit = "amx";
     }
 #endif
+    return;
   }
-  if (has_pair_tiles(made.isa)) made.tile_pairs = tile_pairs;
-  if (has_avx_vnni(made.isa))
-    made.tile_u8 = tile_u8_avx_vnni, made.tile_shape_u8 = kTileShapeAvx2, made.byte_unit = "vnni";
+  if (has_pair_tiles(isa)) made.tile_pairs = tile_pairs;
+  if (has_avx_vnni(isa)) made.tile_u8 = tile_u8_avx_vnni, made.tile_shape_u8 = kTileShapeAvx2, made.byte_unit = "vnni";
 }
+
+/// Loops that round products are those of AVX2 where AVX-512 is: they give the same bytes, and those of AVX-512 would
+/// be a fortieth of the program for what is slower anyway.
+Isa isa_of(Isa isa, Numbers numbers) { return isa == Isa::avx512 && numbers == Numbers::exact ? Isa::avx2 : isa; }
 
 Loops make_loops(Isa isa, Numbers numbers) {
   Loops made;
-  const size_t i = static_cast<size_t>(isa);
-  made.isa = isa;
+  made.isa = isa_of(isa, numbers);
+  const size_t i = static_cast<size_t>(made.isa);
   made.numbers = numbers;
 #define NNEX_SIMD(name, signature) made.name = name##_builds.of[i];
 #define NNEX_SIMD_FUSED(name, signature) \
@@ -77,7 +81,7 @@ Loops make_loops(Isa isa, Numbers numbers) {
 #include "kernels/simd/simd.def"
 #undef NNEX_SIMD
 #undef NNEX_SIMD_FUSED
-  add_byte_tiles(made);
+  add_byte_tiles(made, isa);
   return made;
 }
 

@@ -58,6 +58,13 @@ struct Fused {
 using Fused = Exact;  // the machine has none
 #endif
 
+/// What the twins `name_exact` multiply by. Those of AVX-512 are not run (loops.cpp): they are the same functions.
+#if HWY_TARGET == HWY_AVX3
+using Portable = Fused;
+#else
+using Portable = Exact;
+#endif
+
 /// Whether parts of vectors are loaded where they lie. AVX2 does so with elements of 32 and 64 bits.
 template <class D, class T = hn::TFromD<D>>
 constexpr bool kLoadsParts =
