@@ -285,8 +285,10 @@ Status infer_sequence_map(InferCall& c) {
   return {};
 }
 
+constexpr std::string_view kIfElse = "if_else", kLoop = "loop";
+
 constexpr OpRow kControlOps[] = {
-    {.name = "if_else",
+    {.name = kIfElse,
      .summary = "The results of one of two blocks.",
      .source = "ONNX If-25",
      .inputs = {{"condition", kL}},
@@ -294,7 +296,7 @@ constexpr OpRow kControlOps[] = {
      .blocks = {"then_branch", "else_branch"},
      .infer = infer_if_else,
      .spelled = {{onnx, "If"}}},
-    {.name = "loop",
+    {.name = kLoop,
      .summary =
          "A block again and again: values carried from step to step, and results stacked along a new first axis.",
      .source = "ONNX Loop-25",
@@ -338,8 +340,8 @@ constexpr OpRow kControlOps[] = {
 }  // namespace
 
 size_t block_params(const OpDef& op, size_t inputs) {
-  if (op.name == kControlOps[0].name) return 0;  // a branch reads what stands around it
-  return op.name == kControlOps[1].name ? std::max<size_t>(inputs, 2) : inputs;
+  if (op.name == kIfElse) return 0;  // a branch reads what stands around it
+  return op.name == kLoop ? std::max<size_t>(inputs, 2) : inputs;
 }
 
 std::span<const OpDef> control_ops() { return stored<kControlOps>(); }

@@ -230,30 +230,13 @@ bool names(std::string_view list, std::string_view name) {
   return false;
 }
 
-// A program holds the rows without their empty places: all operands one after another, and which are whose.
-
-constexpr size_t kOperandCount = [] {
-  size_t n = 0;
-  for (const Row& row : kRows) n += row.limits.size();
-  return n;
-}();
-constexpr auto kOperands = [] {
-  std::array<OperandLimit, kOperandCount> all = {};
-  size_t n = 0;
-  for (const Row& row : kRows)
-    for (const OperandLimit& limit : row.limits) all[n++] = limit;
-  return all;
-}();
-
 struct StoredRow {
   std::string_view operations = {};
-  uint16_t begin = 0, count = 0;
+  std::span<const OperandLimit> limits = {};
 };
 constexpr auto kStoredRows = [] {
   std::array<StoredRow, std::size(kRows)> all = {};
-  size_t begin = 0;
-  for (size_t i = 0; i < all.size(); begin += kRows[i++].limits.size())
-    all[i] = {kRows[i].operations, static_cast<uint16_t>(begin), static_cast<uint16_t>(kRows[i].limits.size())};
+  for (size_t i = 0; i < all.size(); ++i) all[i] = {kRows[i].operations, ItemsOf<kRows, &Row::limits>::of(i)};
   return all;
 }();
 
@@ -263,7 +246,7 @@ std::span<const OperandLimit> limits_of(std::string_view operation) {
   const auto row = std::find_if(kStoredRows.begin(), kStoredRows.end(),
                                 [&](const StoredRow& r) { return names(r.operations, operation); });
   NNEX_ASSERT(row != kStoredRows.end());
-  return std::span(kOperands).subspan(row->begin, row->count);
+  return row->limits;
 }
 
 }  // namespace nnex::ml

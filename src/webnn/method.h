@@ -93,9 +93,11 @@ std::string_view summary_of(std::string_view operation);
 class Step;
 class Importer;
 
-struct Method {
+/// As they are written, with lists, and as they are stored.
+template <template <class, size_t> class L>
+struct MethodOf {
   std::string_view name = {};
-  List<Param, 6> params = {};
+  L<Param, 6> params = {};
   const OptionsType* options = nullptr;
   bool several = false;  ///< Returns a sequence of operands.
   /// What the specification refuses beyond builder, types, ranks and what the rows refuse; null: nothing.
@@ -103,6 +105,7 @@ struct Method {
   /// Makes the engine's nodes, whose inference says the outputs; null: the one row that spells the operation.
   void (*import_call)(Importer& to) = nullptr;
 };
+using Method = MethodOf<ListView>;
 
 /// The 95 operations in the specification's order.
 std::span<const Method> methods();

@@ -132,7 +132,7 @@ constexpr OptionsType kTriangularOptions = {
     "MLTriangularOptions", {{"upper", ArgKind::boolean, "true"}, {"diagonal", ArgKind::signed_long, "0"}}};
 
 /// {name, arguments, options, returns a sequence, rule, lowering}
-constexpr Method kMethods[] = {
+constexpr MethodOf<List> kWrittenMethods[] = {
     {"argMin", {{"input", ArgKind::operand}, {"axis", ArgKind::unsigned_long}}, &kArgMinMaxOptions},
     {"argMax", {{"input", ArgKind::operand}, {"axis", ArgKind::unsigned_long}}, &kArgMinMaxOptions},
     {"batchNormalization",
@@ -336,6 +336,17 @@ constexpr Method kMethods[] = {
      {{"condition", ArgKind::operand}, {"trueValue", ArgKind::operand}, {"falseValue", ArgKind::operand}},
      &kOperatorOptions},
 };
+
+constexpr auto kMethods = [] {
+  std::array<Method, std::size(kWrittenMethods)> all = {};
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto& row = kWrittenMethods[i];
+    all[i] = {row.name,    ItemsOf<kWrittenMethods, &MethodOf<List>::params>::of(i),
+              row.options, row.several,
+              row.rule,    row.import_call};
+  }
+  return all;
+}();
 
 }  // namespace
 

@@ -22,26 +22,28 @@ constexpr AttrRule tuple(std::string_view name, bool required = false) { return 
 constexpr AttrRule text_of(std::string_view name) { return {name, Kind::text}; }
 constexpr AttrRule dtype(std::string_view name) { return {name, Kind::dtype}; }
 
-constexpr Signature simple(std::string_view name, int inputs, Status (*prepare)(NodeImport&), bool in_place = false) {
-  Signature r;
+using Written = SignatureOf<List>;
+
+constexpr Written simple(std::string_view name, int inputs, Status (*prepare)(NodeImport&), bool in_place = false) {
+  Written r;
   r.name = name, r.inputs = inputs, r.prepare = prepare, r.in_place = in_place;
   return r;
 }
 
-constexpr Signature with(std::string_view name, int inputs, Status (*prepare)(NodeImport&), List<AttrRule, 12> attrs,
-                         bool in_place = false) {
-  Signature r = simple(name, inputs, prepare, in_place);
+constexpr Written with(std::string_view name, int inputs, Status (*prepare)(NodeImport&), List<AttrRule, 12> attrs,
+                       bool in_place = false) {
+  Written r = simple(name, inputs, prepare, in_place);
   r.attrs = attrs;
   return r;
 }
 
-constexpr Signature with_bias(std::string_view name, Status (*prepare)(NodeImport&), List<AttrRule, 12> attrs) {
-  Signature r = with(name, 2, prepare, attrs);
+constexpr Written with_bias(std::string_view name, Status (*prepare)(NodeImport&), List<AttrRule, 12> attrs) {
+  Written r = with(name, 2, prepare, attrs);
   r.bias = true;
   return r;
 }
 
-constexpr Signature with_outputs(Signature r, int outputs) {
+constexpr Written with_outputs(Written r, int outputs) {
   r.outputs = outputs;
   return r;
 }
@@ -49,7 +51,7 @@ constexpr Signature with_outputs(Signature r, int outputs) {
 constexpr List<AttrRule, 12> kReduction = {tuple("axis"), boolean("keepdims"), boolean("exclude"), dtype("dtype")};
 constexpr List<AttrRule, 12> kShift = {needed("precision"), needed("shift_bit"), boolean("is_sign")};
 
-constexpr Signature kSignatures[] = {
+constexpr Written kRows[] = {
     simple("abs", 1, prepare_plain, true),
     simple("broadcast_add", 2, prepare_plain),
     simple("broadcast_div", 2, prepare_plain),
@@ -96,6 +98,16 @@ constexpr Signature kSignatures[] = {
     with("upsampling", 1, prepare_upsampling, {needed("scale"), text_of("method"), text_of("layout")}),
     simple("where", 3, prepare_where),
 };
+
+constexpr auto kSignatures = [] {
+  std::array<Signature, std::size(kRows)> all = {};
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Written& row = kRows[i];
+    all[i] = {row.name,    row.inputs, row.bias, row.in_place, ItemsOf<kRows, &Written::attrs>::of(i),
+              row.prepare, row.outputs};
+  }
+  return all;
+}();
 
 constexpr std::string_view kBlanks = " \t\n\r\v\f";
 
@@ -231,8 +243,8 @@ Result<AttrMap> read_attributes(const Signature& rule, const TextMap& texts) {
   std::set<std::string_view> given;
   for (const auto& [key, text] : texts) {
     if (is_private(key)) continue;
-    const auto* attr = std::find_if(rule.attrs.begin(), rule.attrs.end(),
-                                    [&, k = std::string_view(key)](const AttrRule& a) { return a.name == k; });
+    const auto attr = std::find_if(rule.attrs.begin(), rule.attrs.end(),
+                                   [&, k = std::string_view(key)](const AttrRule& a) { return a.name == k; });
     if (attr == rule.attrs.end()) return runtime_error("{} has no attribute '{}'", rule.name, key);
     auto value = read_value(*attr, text);
     if (!value)

@@ -18,15 +18,18 @@ struct AttrRule {
   int64_t low = INT32_MIN, high = INT32_MAX;  ///< Of an integer, where the text itself is refused beyond.
 };
 
-struct Signature {
+/// As they are written, with lists, and as they are stored.
+template <template <class, size_t> class L>
+struct SignatureOf {
   std::string_view name = {};
   int inputs = 1;         ///< -1: one or more. A bias adds one, by use_bias.
   bool bias = false;      ///< Has use_bias, true where it is not given.
   bool in_place = false;  ///< Its output may lie where an input lies.
-  List<AttrRule, 12> attrs = {};
+  L<AttrRule, 12> attrs = {};
   Status (*prepare)(NodeImport&) = nullptr;  ///< Checks what CVM forbids and turns attributes into the row's.
   int outputs = 1;
 };
+using Signature = SignatureOf<ListView>;
 
 /// The rule of an operator; null when CVM has no such operator.
 const Signature* find_signature(std::string_view name);
