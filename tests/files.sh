@@ -180,6 +180,18 @@ expect 0 "probabilities" "$nnex" run "$f/one" --random
 expect 0 "sound" "$nnex" check "$f/one"
 expect 3 "holds 2 models; name one of them: $f/two/a.onnx, $f/two/b.onnx" "$nnex" run "$f/two" --random
 expect 3 "holds no 'graph.nnef'" "$nnex" run "$f/none" --random
+# An archive is opened as a folder is: whatever model lies in it, in a folder of its own too.
+mkdir "$f/packed"; cp "$model" "$f/packed/net.onnx"; mkdir "$f/pair"; cp "${model%/*}"/integer/{symbol,params} "$f/pair"
+mkdir "$f/beside"; "$nnex" convert "$model" "$f/beside/net.onnx" --external-data -q
+tar -C "$f/packed" -czf "$f/onnx.tgz" net.onnx; tar -C "$f" -cf "$f/below.tar" packed; tar -C "$f" -czf "$f/beside.tar.gz" beside
+tar -C "$f" -czf "$f/program.tgz" m.webnn m.weights; tar -C "$f/pair" -cf "$f/pair.tar" symbol params; tar -C "$f" -czf "$f/both.tgz" two
+printf '\x89PNG\r\n\x1a\n' > "$f/none/net.onnx"; tar -C "$f/none" -czf "$f/wrong.tgz" net.onnx; rm "$f/none/net.onnx"
+for packed in onnx.tgz below.tar beside.tar.gz program.tgz; do expect 0 "probabilities" "$nnex" run "$f/$packed" --random; done
+for packed in onnx.tgz below.tar program.tgz pair.tar; do expect 0 "sound" "$nnex" check "$f/$packed"; done
+expect 0 "cvm.version" "$nnex" inspect "$f/pair.tar"
+expect 0 "a folder, 27 variables" "$nnex" convert "$f/onnx.tgz" "$f/unpacked.nnef" --set N=1
+expect 3 "holds 2 models; name one of them: a.onnx, b.onnx" "$nnex" run "$f/both.tgz" --random
+expect 3 "wrong.tgz' is a picture (PNG)" "$nnex" check "$f/wrong.tgz"
 mkdir "$f/folder.onnx"; head -c 3000 /dev/zero > "$f/zeros.onnx"; printf '\x89PNG\r\n\x1a\n' > "$f/picture.onnx"
 for row in "folder.onnx' is a folder, and holds no model" "zeros.onnx' is nothing but zeros" "picture.onnx' is a picture (PNG)"; do
   for verb in check "run --random"; do expect 3 "$row" "$nnex" $verb "$f/${row%%\'*}"; done

@@ -237,7 +237,7 @@ std::span<const CheckRule> onnx_rules() { return onnx_format::check_rules(); }
 Result<CheckReport> check(const ModelSource& source, const LoadOptions& options) {
   return guarded([&]() -> Result<CheckReport> {
     NNEX_TRY(check_options(options));
-    NNEX_ASSIGN(const Recognised model, recognise(source));
+    NNEX_ASSIGN(const Recognised model, recognise(source, options));
     return Check(model, options).run();
   });
 }

@@ -111,7 +111,7 @@ Result<Inspection> look(const ModelSource& source, LoadOptions options) {
   if (!options.weight_seed) options.weight_seed = 0;
   Inspection out;
   const auto read = [&]() -> Result<ir::Graph> {
-    NNEX_ASSIGN(const Recognised model, recognise(source));
+    NNEX_ASSIGN(const Recognised model, recognise(source, options));
     out.format = format_of(model.format);
     std::shared_ptr<const OnnxFile> file;
     NNEX_ASSIGN(ir::Graph graph, read_model(model, options, &file));
@@ -143,7 +143,7 @@ Result<Inspection> inspect(const ModelSource& source, const LoadOptions& options
 Result<std::vector<OperatorCount>> file_nodes(const ModelSource& source, const LoadOptions& options) {
   return guarded([&]() -> Result<std::vector<OperatorCount>> {
     std::vector<OperatorCount> out;
-    NNEX_ASSIGN(const Recognised model, recognise(source));
+    NNEX_ASSIGN(const Recognised model, recognise(source, options));
     if (model.format != ModelFormat::onnx) return out;
     if (!built(Format::onnx)) return not_built(Format::onnx);
     NNEX_ASSIGN(const OnnxFile file, open_onnx(model, options));
@@ -155,7 +155,7 @@ Result<std::vector<OperatorCount>> file_nodes(const ModelSource& source, const L
 
 Result<std::vector<std::string>> file_operators(const ModelSource& source, const LoadOptions& options) {
   return guarded([&]() -> Result<std::vector<std::string>> {
-    NNEX_ASSIGN(const Recognised model, recognise(source));
+    NNEX_ASSIGN(const Recognised model, recognise(source, options));
     if (model.format != ModelFormat::onnx) return std::vector<std::string>();
     if (!built(Format::onnx)) return not_built(Format::onnx);
     NNEX_ASSIGN(const OnnxFile file, open_onnx(model, options));

@@ -28,7 +28,7 @@ namespace {
 Result<ir::Graph> read(const ModelSource& source, const LoadOptions& options,
                        std::shared_ptr<const OnnxFile>* file = nullptr) {
   auto graph = [&]() -> Result<ir::Graph> {
-    NNEX_ASSIGN(const Recognised model, recognise(source));
+    NNEX_ASSIGN(const Recognised model, recognise(source, options));
     return read_model(model, options, file);
   }();
   if (!graph.ok()) return std::move(graph).error().during("reading " + source.shown());
@@ -49,7 +49,7 @@ Result<Model> load_cached(const ModelSource& source, const LoadOptions& options)
   const auto read_now = [&]() -> Result<ReadGraph> {
     std::string folder;
     auto graph = [&]() -> Result<ir::Graph> {
-      NNEX_ASSIGN(const Recognised model, recognise(source));
+      NNEX_ASSIGN(const Recognised model, recognise(source, options));
       folder = folder_of(model, source.name());
       return read_model(model, options);
     }();
@@ -136,7 +136,7 @@ Status check_carry(const ir::Graph& graph, const LoadOptions& options) {
 
 Result<Format> format_of_model(const ModelSource& source) {
   return guarded([&]() -> Result<Format> {
-    NNEX_ASSIGN(const Recognised model, recognise(source));
+    NNEX_ASSIGN(const Recognised model, recognise(source, {}));
     return format_of(model.format);
   });
 }

@@ -49,7 +49,8 @@ bool is_onnx_text(std::string_view bytes, const std::string& name) {
 
 /// How one model is read: its options, and what its files and the tensors made of them may take together.
 struct Reading {
-  explicit Reading(const LoadOptions& given) : options(given) {}
+  Reading(const LoadOptions& given, const Recognised& model)
+      : options(given), memory(model.memory ? model.memory : account_of(given)) {}
 
   /// A file of the model: a path, or a name among the files of a model that is none.
   Result<FileBytes> open(const Recognised& model, const std::string& name, MapPolicy how) const {
@@ -86,7 +87,7 @@ struct Reading {
 
   const LoadOptions& options;
   const MapPolicy map = map_policy(options.map);
-  const std::shared_ptr<MemoryAccount> memory = account_of(options);
+  const std::shared_ptr<MemoryAccount> memory;
   const AccountScope tensors{memory};
 };
 
@@ -169,6 +170,7 @@ Result<ir::Graph> read_nnef(const Container& from, const LoadOptions& options) {
 /// The NNEF model's files: a folder, an archive, or the structure with the data that it names and that lie beside it.
 Result<Container> nnef_files(const Recognised& model, const Reading& reading) {
   if (model.format == ModelFormat::nnef_folder) return *reading.beside(model);
+  if (model.archive) return *model.archive;
   NNEX_ASSIGN(FileBytes file, reading.main(model));
   if (model.format == ModelFormat::nnef_archive) return reading.archive(model.path, std::move(file));
   Container all = reading.beside(model).value_or(reading.folder(""));
@@ -178,9 +180,25 @@ Result<Container> nnef_files(const Recognised& model, const Reading& reading) {
 
 }  // namespace
 
+Result<Recognised> recognise(const ModelSource& source, const LoadOptions& options) {
+  NNEX_ASSIGN(Recognised model, recognise(source));
+  if (model.format != ModelFormat::nnef_archive) return model;
+  const Loading loading(options.cancel, options.deadline);
+  const Reading reading(options, model);
+  NNEX_ASSIGN(FileBytes file, reading.main(model));
+  NNEX_ASSIGN(Container opened, reading.archive(model.path, std::move(file)));
+  NNEX_ASSIGN(auto inside, model_in(opened));
+  if (inside)
+    model = *std::move(inside);
+  else
+    model.archive = std::make_shared<const Container>(std::move(opened));
+  model.memory = reading.memory;
+  return model;
+}
+
 Result<OnnxFile> open_onnx(const Recognised& model, const LoadOptions& options) {
   NNEX_TRY(check_options(options));
-  const Reading reading(options);
+  const Reading reading(options, model);
   NNEX_ASSIGN(FileBytes file, reading.messages(model));
   onnx_format::Source source = onnx_source(file, model, reading);
   return OnnxFile{file.bytes, std::move(source)};
@@ -188,7 +206,7 @@ Result<OnnxFile> open_onnx(const Recognised& model, const LoadOptions& options) 
 
 Result<std::optional<Container>> open_nnef(const Recognised& model, const LoadOptions& options) {
   NNEX_TRY(check_options(options));
-  const Reading reading(options);
+  const Reading reading(options, model);
   if (model.format == ModelFormat::cvm_lone && (model.lone.symbol.empty() || !options.weight_seed))
     return error_of(model.lone);
   if (model.format != ModelFormat::nnef_folder && model.format != ModelFormat::nnef_text &&
@@ -201,7 +219,7 @@ Result<std::optional<Container>> open_nnef(const Recognised& model, const LoadOp
 Result<ml::Program> read_program(const Recognised& model, const LoadOptions& options) {
   if (!built(Format::webnn)) return not_built(Format::webnn);
   NNEX_TRY(check_options(options));
-  const Reading reading(options);
+  const Reading reading(options, model);
   NNEX_ASSIGN(const FileBytes text, reading.open(model, model.files ? model.main : model.path, MapPolicy::never));
   return ml::read_program(text.bytes, model.path, reading.beside(model).value_or(reading.folder("")));
 }
@@ -210,7 +228,7 @@ namespace {
 
 Result<ir::Graph> read_format(const Recognised& model, const LoadOptions& options,
                               std::shared_ptr<const OnnxFile>* file) {
-  const Reading reading(options);
+  const Reading reading(options, model);
   switch (model.format) {
     case ModelFormat::cvm:
       return read_cvm(model, reading);
@@ -252,7 +270,7 @@ Result<ir::Graph> read_model(const Recognised& model, const LoadOptions& options
 
 Result<std::optional<ir::Graph>> check_cvm(const Recognised& model, const LoadOptions& options, Faults& faults) {
   NNEX_TRY(check_options(options));
-  const Reading reading(options);
+  const Reading reading(options, model);
   NNEX_ASSIGN(const CvmFiles files, cvm_files(model, reading));
   return cvm_format::check_model(files.symbol.bytes, model.cvm.symbol, files.params.bytes, files.params.owner,
                                  options.cvm.answers == CvmAnswers::formal, faults);
@@ -261,7 +279,7 @@ Result<std::optional<ir::Graph>> check_cvm(const Recognised& model, const LoadOp
 Result<CheckedOnnx> check_onnx(const Recognised& model, const LoadOptions& options) {
   if (!built(Format::onnx)) return not_built(Format::onnx);
   NNEX_TRY(check_options(options));
-  const Reading reading(options);
+  const Reading reading(options, model);
   CheckedOnnx out;
   out.findings = std::make_shared<onnx_format::Findings>();
   auto file = reading.messages(model);
@@ -276,7 +294,7 @@ Result<CheckedOnnx> check_onnx(const Recognised& model, const LoadOptions& optio
 }
 
 Result<ir::Graph> read_model(const ModelSource& source, const LoadOptions& options) {
-  NNEX_ASSIGN(const Recognised model, recognise(source));
+  NNEX_ASSIGN(const Recognised model, recognise(source, options));
   return read_model(model, options);
 }
 

@@ -35,6 +35,8 @@ Result<ir::Graph> read_model(const ModelSource& source, const LoadOptions& optio
 Result<ir::Graph> read_model_bytes(std::string_view bytes, const LoadOptions& options);
 /// A builder program as it stands in its file. Errors: as read_model.
 Result<ml::Program> read_program(const Recognised& model, const LoadOptions& options);
+/// What the source is, as recognise() tells it; of an archive the model that lies in it. Errors: those of it.
+Result<Recognised> recognise(const ModelSource& source, const LoadOptions& options);
 /// How the files of a model are opened, and what they may take.
 MapPolicy map_policy(Mapping map);
 std::shared_ptr<MemoryAccount> account_of(const LoadOptions& options);

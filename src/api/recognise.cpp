@@ -162,6 +162,16 @@ Result<std::string> only_of(const std::string& folder, std::vector<std::string> 
   return found.empty() ? folder : found[0];
 }
 
+/// The folder that all these files lie in; empty: there is none.
+std::string common_folder(const std::vector<std::string>& names) {
+  if (names.empty()) return {};
+  const size_t slash = names[0].find('/');
+  const std::string begin = slash == std::string::npos ? "" : names[0].substr(0, slash + 1);
+  const bool all = !begin.empty() && std::all_of(names.begin(), names.end(),
+                                                 [&](const std::string& name) { return name.starts_with(begin); });
+  return all ? begin.substr(0, slash) : std::string();
+}
+
 /// The one model in a folder that is none itself.
 Result<std::string> only_model(const std::string& folder) {
   std::vector<std::string> found;
@@ -172,26 +182,37 @@ Result<std::string> only_model(const std::string& folder) {
   return only_of(folder, std::move(found));
 }
 
-/// Which of a model's files on callbacks or in memory is the model.
+/// Which of a model's files on callbacks, in memory or in an archive is the model.
 class FileFinder {
  public:
-  FileFinder(const ModelSource& source, Recognised& out)
-      : source_(source), out_(out), files_(*out.files), names_(files_.names()) {}
+  FileFinder(std::string shown, Recognised& out)
+      : shown_(std::move(shown)), out_(out), files_(*out.files), names_(files_.names()) {
+    out_.alone = names_.size() == 1;
+  }
 
   Status find() {
-    out_.alone = names_.size() == 1;
-    if (names_.empty()) return failure(Code::unreadable, "{} holds no files", source_.shown());
+    if (names_.empty()) return failure(Code::unreadable, "{} holds no files", shown_);
     if (out_.alone) return file(names_[0]);
     if (files_.has("graph.nnef")) {
       out_.format = ModelFormat::nnef_folder;
       return {};
     }
-    if (files_.has("symbol") && files_.has("params")) return cvm("symbol", "params");
+    NNEX_ASSIGN(const bool found, find_named());
+    return found ? Status() : by_content();
+  }
+
+  /// Whether a name tells it.
+  Result<bool> find_named() {
+    if (files_.has("symbol") && files_.has("params")) {
+      NNEX_TRY(cvm("symbol", "params"));
+      return true;
+    }
     std::vector<std::string> named;
     std::copy_if(names_.begin(), names_.end(), std::back_inserter(named), is_named_model);
-    const bool none = named.empty();
+    if (named.empty()) return false;
     NNEX_ASSIGN(const std::string only, only_of(out_.path, std::move(named)));
-    return none ? by_content() : file(only);
+    NNEX_TRY(file(only));
+    return true;
   }
 
  private:
@@ -209,7 +230,7 @@ class FileFinder {
   /// This file is the model.
   Status file(const std::string& name) {
     NNEX_ASSIGN(FileKind found, kind(name));
-    const std::string shown = out_.alone ? source_.shown() : fmt::format("'{}'", files_.place(name));
+    const std::string shown = out_.alone ? shown_ : fmt::format("'{}'", files_.place(name));
     if (found.format == ModelFormat::other) return failure(Code::unreadable, "{} is {}", shown, found.what);
     out_.format = found.format;
     out_.main = name;
@@ -246,12 +267,11 @@ class FileFinder {
     return failure(Code::unreadable,
                    "none of the {} files of {} is a model; needed a name in .onnx, .webnn, .tar, .tgz, "
                    ".tar.gz, graph.nnef, or symbol and params; found {}{}",
-                   names_.size(), source_.shown(),
-                   joined(std::span(names_).first(std::min<size_t>(4, names_.size())), ", "),
+                   names_.size(), shown_, joined(std::span(names_).first(std::min<size_t>(4, names_.size())), ", "),
                    hint.empty() ? "" : fmt::format("; there is '{}'", hint));
   }
 
-  const ModelSource& source_;
+  std::string shown_;
   Recognised& out_;
   const Container& files_;
   std::vector<std::string> names_;
@@ -330,8 +350,18 @@ Result<Recognised> recognise(const ModelSource& source) {
   out.path = source.name();
   NNEX_ASSIGN(Container files, Container::of_reader(source.name(), *source.reader()));
   out.files = std::make_shared<const Container>(std::move(files));
-  NNEX_TRY(FileFinder(source, out).find());
+  NNEX_TRY(FileFinder(source.shown(), out).find());
   return out;
+}
+
+Result<std::optional<Recognised>> model_in(const Container& archive) {
+  if (archive.has("graph.nnef") || !archive.elsewhere("graph.nnef").empty()) return std::optional<Recognised>();
+  const std::string folder = common_folder(archive.names());
+  Recognised out;
+  out.path = archive.path();
+  out.files = std::make_shared<const Container>(folder.empty() ? archive : archive.below(folder));
+  NNEX_ASSIGN(const bool found, FileFinder(fmt::format("'{}'", archive.path()), out).find_named());
+  return found ? std::optional(std::move(out)) : std::nullopt;
 }
 
 }  // namespace nnex

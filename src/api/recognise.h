@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "api/cvm_files.h"
+#include "base/memory_account.h"
 #include "nnex/result.h"
 #include "nnex/source.h"
 #include "standards/container.h"
@@ -46,13 +48,21 @@ struct Recognised {
   std::shared_ptr<const Container> files;
   std::string main;    ///< The file that is the model, or its structure.
   bool alone = false;  ///< There is no other file.
+
+  /// Of an archive that was opened: its files, and who counts what they take.
+  std::shared_ptr<const Container> archive = {};
+  std::shared_ptr<MemoryAccount> memory = {};
 };
 
 /// Looks at a file, a folder, or "SYMBOL+PARAMS". A folder that is neither NNEF's nor CVM's stands for the one model in
-/// it. Errors: unreadable (cannot be opened, no model, a folder of several).
+/// it; an archive is told as NNEF's, whatever lies in it. Errors: unreadable (cannot be opened, no model, a folder of
+/// several).
 Result<Recognised> recognise(const std::string& path);
 /// The same of any source. Of several files the model is told as in a folder; files that no name tells are looked into.
 /// Errors: those of the source's callbacks, too.
 Result<Recognised> recognise(const ModelSource& source);
+/// The model in an archive that has no graph.nnef, told by names as in a folder; where all files lie in one folder of
+/// the archive, in that. Nothing: none is there. Errors: unreadable (several, or what has a model's name is none).
+Result<std::optional<Recognised>> model_in(const Container& archive);
 
 }  // namespace nnex

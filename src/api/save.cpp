@@ -329,7 +329,7 @@ Error with_hint(Error e, const Recognised& model, Format format, const ConvertOp
 }
 
 Result<Made> converted(const ModelSource& source, Format format, const ConvertOptions& o, const std::string& name) {
-  NNEX_ASSIGN(const Recognised model, recognise(source));
+  NNEX_ASSIGN(const Recognised model, read_from(source, recognise(source, o.load)));
   if (format == Format::webnn && model.format == ModelFormat::webnn) {
     Made out;
     out.format = format;
@@ -426,7 +426,7 @@ Result<Proof> run_made(const Made& made, const ModelSource& source, const std::s
   if (made.format == Format::webnn) written.replace_extension(".webnn");  // what JavaScript builds
   NNEX_TRY(write(made, written.string(), options.save));
   if (made.copy_of && made.is_text && built(Format::onnx)) {
-    NNEX_ASSIGN(const Recognised model, recognise(source));
+    NNEX_ASSIGN(const Recognised model, recognise(source, options.load));
     NNEX_ASSIGN(const std::string lacking, lacking_operators(model, options.load));
     if (!lacking.empty()) return proven_text(source, written.string(), options);
   } else if (made.copy_of && built(Format::onnx)) {
@@ -444,7 +444,7 @@ Result<Proof> run_made(const Made& made, const ModelSource& source, const std::s
   const Undefined undefined{made.nnef.counts_from_start, made.nnef.bytes_grow};
   auto proof = prove(source, options.load, written.string(), load, *options.proof, undefined);
   if (proof.ok() || proof.error().code() != Code::unsupported) return proof;
-  NNEX_ASSIGN(const Recognised model, recognise(source));
+  NNEX_ASSIGN(const Recognised model, recognise(source, options.load));
   NNEX_ASSIGN(const std::string lacking, lacking_operators(model, options.load));
   if (lacking.empty()) return proof;
   Proof unproven;

@@ -115,6 +115,16 @@ std::vector<std::string> Container::names() const {
   std::vector<std::string> out;
   if (given_)
     for (const auto& [key, name] : given_->names) out.push_back(name);
+  for (const auto& [name, bytes] : files_) out.push_back(name);
+  return out;
+}
+
+Container Container::below(const std::string& folder) const {
+  Container out;
+  out.path_ = path_, out.owner_ = owner_;
+  const std::string begin = folder + "/";
+  for (const auto& [name, bytes] : files_)
+    if (name.starts_with(begin)) out.files_.emplace(name.substr(begin.size()), bytes);
   return out;
 }
 

@@ -63,8 +63,10 @@ class Container {
   /// The same; nothing where there is no such file. `what` names it in messages about its name, `shown` in others.
   Result<std::optional<FileBytes>> find(const std::string& what, const std::string& name,
                                         const std::string& shown) const;
-  /// The names of the files that callbacks give, each as they name it; none of folders and archives.
+  /// The names of the files of an archive, or of those that callbacks give, each as they name it; none of folders.
   std::vector<std::string> names() const;
+  /// An archive's files below a folder of it, which the names then begin at; what it unpacked is shared.
+  Container below(const std::string& folder) const;
   /// Whether there is a file of such an ending, links aside.
   bool has_ending(const std::string& ending) const;
   /// "model.tar: w.dat", "model/w.dat": for messages.
