@@ -431,7 +431,8 @@ NNEX_C_API void nnex_report_free(nnex_report* report);
 typedef struct nnex_inspection nnex_inspection;
 NNEX_C_API nnex_error* nnex_inspect(const nnex_source* source, const nnex_load_options* options, nnex_inspection** out);
 NNEX_C_API const char* nnex_inspection_format(const nnex_inspection* i); /* "onnx", "nnef", "webnn", "cvm" */
-/* One of "graph_name", "producer", "producer_version", or a key of the model's metadata; NULL: there is none. */
+/* One of "graph_name", "producer", "producer_version", "domain", "doc", "graph_doc", "model_version" (a number), or a
+ * key of the model's metadata; NULL: there is none. */
 NNEX_C_API const char* nnex_inspection_metadata(const nnex_inspection* i, const char* key);
 /* The keys of the metadata, and the symbols of extents that a load may fix; NULL past the last. */
 NNEX_C_API const char* nnex_inspection_metadata_key(const nnex_inspection* i, size_t index);

@@ -28,6 +28,8 @@ struct MetadataEntry {
 struct Inspection {
   Format format = Format::onnx;
   std::string graph_name, producer, producer_version;
+  std::string domain, doc, graph_doc;                   ///< Of ONNX: whose model it is, and what is told of both.
+  int64_t model_version = 0;                            ///< Of ONNX.
   int64_t ir_version = 0;                               ///< Of ONNX; 0: the file says none.
   std::vector<std::pair<std::string, int64_t>> opsets;  ///< Of ONNX, by domain; "" is ai.onnx.
   std::vector<std::string> external_files;              ///< Of ONNX: those that its tensors lie in, as it names them.

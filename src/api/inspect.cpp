@@ -88,7 +88,8 @@ void add_metadata(const ir::Graph& graph, Inspection& out) {
   out.graph_name = meta.graph_name;
   out.producer = meta.producer;
   out.producer_version = meta.producer_version;
-  out.ir_version = meta.ir_version;
+  out.domain = meta.domain, out.doc = meta.doc, out.graph_doc = meta.graph_doc;
+  out.ir_version = meta.ir_version, out.model_version = meta.model_version;
   out.opsets.assign(meta.opsets.begin(), meta.opsets.end());
   for (const auto& properties : {meta.properties, properties_of(graph.provenance)})
     for (const auto& [key, text] : properties) out.metadata.push_back({key, text, key == kLabelsProperty});

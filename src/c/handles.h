@@ -102,7 +102,7 @@ struct nnex_inspection {
   nnex::Inspection inspection;
   std::vector<nnex_port> inputs, outputs, states;
   std::vector<const nnex::MetadataEntry*> entries;  ///< Of the metadata, those of nnex itself left out.
-  std::string format;
+  std::string format, model_version;
 };
 
 struct nnex_saved {

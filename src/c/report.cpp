@@ -85,7 +85,8 @@ nnex_error* nnex_inspect(const nnex_source* source, const nnex_load_options* opt
     auto inputs = ports_of(found->inputs), outputs = ports_of(found->outputs), states = ports_of(found->states);
     std::string format = format_word(found->format);
     auto made = std::make_unique<nnex_inspection>(nnex_inspection{
-        std::move(*found), std::move(inputs), std::move(outputs), std::move(states), {}, std::move(format)});
+        std::move(*found), std::move(inputs), std::move(outputs), std::move(states), {}, std::move(format), {}});
+    made->model_version = std::to_string(made->inspection.model_version);
     for (const MetadataEntry& e : made->inspection.metadata)
       if (!e.internal) made->entries.push_back(&e);
     *out = made.release();
@@ -100,6 +101,10 @@ const char* nnex_inspection_metadata(const nnex_inspection* i, const char* key) 
   if (k == "graph_name") return i->inspection.graph_name.c_str();
   if (k == "producer") return i->inspection.producer.c_str();
   if (k == "producer_version") return i->inspection.producer_version.c_str();
+  if (k == "domain") return i->inspection.domain.c_str();
+  if (k == "doc") return i->inspection.doc.c_str();
+  if (k == "graph_doc") return i->inspection.graph_doc.c_str();
+  if (k == "model_version") return i->model_version.c_str();
   for (const MetadataEntry& e : i->inspection.metadata)
     if (e.key == k) return e.text.c_str();
   return nullptr;
