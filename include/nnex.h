@@ -760,9 +760,8 @@ NNEX_C_API const char* nnex_compared_mismatch(const nnex_compared* compared);
 /* Elements, and those beyond the tolerance. */
 NNEX_C_API int64_t nnex_compared_count(const nnex_compared* compared);
 NNEX_C_API int64_t nnex_compared_differing(const nnex_compared* compared);
-/* Over the elements that are finite in both; 0 where there is nothing. SQNR in decibels is infinite where they are
- * equal.
- */
+/* Over the elements that are finite in both; 0 where there is nothing, NaN after a mismatch. SQNR in decibels is
+ * infinite where they are equal. */
 NNEX_C_API double nnex_compared_max_absolute(const nnex_compared* compared);
 NNEX_C_API double nnex_compared_max_relative(const nnex_compared* compared);
 NNEX_C_API double nnex_compared_cosine(const nnex_compared* compared);

@@ -30,7 +30,8 @@ struct Tolerance {
 /// number times the root mean square of a's finite elements: sums that cancel are as exact as their largest terms.
 double default_tolerance(DType type);
 
-/// How two values differ. Numbers are over elements that are finite in both; of integers too.
+/// How two values differ. Numbers are over elements that are finite in both; of integers too. The real ones are NaN
+/// where a mismatch left nothing to measure.
 struct Difference {
   /// Why elements cannot be set beside each other: "found f32[1,8]; needed f32[1,9]"; empty: they were.
   std::string mismatch;

@@ -223,6 +223,8 @@ Difference Comparison::take() && {
   const double lengths = std::sqrt(sums_.aa) * std::sqrt(sums_.bb);
   out_.cosine = lengths > 0 ? sums_.ab / lengths : sums_.aa == sums_.bb ? 1 : 0;
   out_.sqnr_db = sums_.apart > 0 ? 10 * std::log10(sums_.aa / sums_.apart) : std::numeric_limits<double>::infinity();
+  if (!out_.mismatch.empty() && out_.count == 0)  // no gate on one of these lets it through
+    out_.max_absolute = out_.max_relative = out_.cosine = out_.sqnr_db = std::numeric_limits<double>::quiet_NaN();
   if (sums_.finite == 0 && out_.nan_both > 0) out_.cosine = out_.sqnr_db = std::numeric_limits<double>::quiet_NaN();
   return std::move(out_);
 }

@@ -137,6 +137,9 @@ TEST(CCompare, ValuesWithinATolerance) {
   const ComparisonHandle ac = compared(a, c);
   EXPECT_FALSE(nnex_comparison_same(ac.get()));
   EXPECT_STREQ(nnex_compared_mismatch(nnex_comparison_output(ac.get(), 0)), "found f32[3]; needed f32[2]");
+  for (auto number :
+       {nnex_compared_max_absolute, nnex_compared_max_relative, nnex_compared_cosine, nnex_compared_sqnr_db})
+    EXPECT_TRUE(std::isnan(number(nnex_comparison_output(ac.get(), 0))));
 }
 
 TEST(CCompare, RefusesWrongArguments) {
