@@ -556,8 +556,8 @@ typedef struct nnex_input_options {
 /* A file as the value of an input: a tensor as above (of several arrays that of the input's name), rows of numbers
  * (.csv), sound (.wav; nothing is mixed or resampled), bare elements (.raw, .bin), or a picture (.png .jpg .webp .bmp
  * .tif .jp2 .ppm; a build without the libraries for one says so). `options` may be NULL. Errors: NNEX_UNREADABLE,
- * NNEX_INVALID_ARGUMENT (another element type, number of channels or rate: found and needed). Of a shape that does not
- * fit the run tells. */
+ * NNEX_INVALID_ARGUMENT (another element type, number of channels or rate: found and needed; options of pictures or
+ * sound for another file). Of a shape that does not fit the run tells. */
 NNEX_C_API nnex_error* nnex_port_read(const nnex_port* input, const char* path, const nnex_input_options* options,
                                       nnex_value** out);
 /* The same of a file's bytes, whose kind their content tells (not of bare elements, .jp2 and .ppm). `name` is for

@@ -45,8 +45,21 @@ Result<InputFileOptions> input_options(const nnex_input_options* given) {
   return out;
 }
 
-Result<nnex_value*> value_of(const InputFile& file, const nnex_port& port, const nnex_input_options* options) {
+/// What says how a picture or a sound is read says nothing of other files.
+Status check_used(const InputFile& file, const InputFileOptions& o) {
+  const bool picture = o.picture.layout != PictureLayout::automatic || !o.picture.mean.empty() ||
+                       !o.picture.scale.empty() || o.picture.bgr;
+  if (picture && !file.may_be_picture())
+    return Error(Code::invalid_argument, "found layout, mean, scale or bgr; needed a picture for them");
+  if (o.audio.sample_rate != 0 && !file.may_be_sound())
+    return Error(Code::invalid_argument, "found sample_rate; needed a .wav file for it");
+  return {};
+}
+
+Result<nnex_value*> value_of(const InputFile& file, const char* name, const nnex_port& port,
+                             const nnex_input_options* options) {
   NNEX_ASSIGN(const InputFileOptions o, input_options(options));
+  if (Status used = check_used(file, o); !used.ok()) return std::move(used).error().at(name);
   NNEX_ASSIGN(Value value, file.value(port.info, o));
   return new nnex_value(std::move(value));
 }
@@ -133,7 +146,7 @@ nnex_error* nnex_port_read(const nnex_port* input, const char* path, const nnex_
     NNEX_C_NEED(path);
     NNEX_C_NEED(out);
     NNEX_ASSIGN(const InputFile file, InputFile::open(path));
-    NNEX_ASSIGN(*out, value_of(file, *input, options));
+    NNEX_ASSIGN(*out, value_of(file, path, *input, options));
     return {};
   });
 }
@@ -146,8 +159,9 @@ nnex_error* nnex_port_read_memory(const nnex_port* input, const void* bytes, siz
     NNEX_C_NEED(out);
     if (!bytes && size) return null_argument("bytes");
     const std::string_view all(static_cast<const char*>(bytes), size);
-    NNEX_ASSIGN(const InputFile file, InputFile::from_bytes(name ? name : "the file", all));
-    NNEX_ASSIGN(*out, value_of(file, *input, options));
+    const char* const called = name ? name : "the file";
+    NNEX_ASSIGN(const InputFile file, InputFile::from_bytes(called, all));
+    NNEX_ASSIGN(*out, value_of(file, called, *input, options));
     return {};
   });
 }

@@ -253,6 +253,11 @@ TEST(CTensorFile, FilesBecomeInputs) {
   EXPECT_EQ(said(nnex_tensor_write(floats({1, 3}, {1, 2, 3}).get(), path.c_str(), nullptr, true)), "ok");
   const auto value = made<ValueHandle>([&](nnex_value** v) { return nnex_port_read(x, path.c_str(), nullptr, v); });
   EXPECT_EQ(numbers_of(value.get()), (std::vector<float>{1, 2, 3}));
+  nnex_input_options picture = {};
+  picture.size = sizeof picture, picture.layout = "nhwc";
+  EXPECT_EQ(with(refused<ValueHandle>([&](nnex_value** v) { return nnex_port_read(x, path.c_str(), &picture, v); }),
+                 "needed a picture for them"),
+            "");
   nnex_input_options cast = {};
   cast.size = sizeof cast, cast.cast = true;
   const auto whole = made<ValueHandle>([&](nnex_value** v) { return nnex_port_read(n, path.c_str(), &cast, v); });
