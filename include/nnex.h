@@ -515,10 +515,12 @@ NNEX_C_API nnex_error* nnex_view(const nnex_source* source, const nnex_load_opti
 /* ---- Tensors in files ---- */
 
 /* The tensor of a file, by its ending: .npy, .npz (its only array), .pb (ONNX), .dat (NNEF), .csv ([rows, columns]),
- * .json. Numbers of the last two become f32, texts of JSON NNEX_STR; nnex_port_read knows the type. Errors:
- * NNEX_UNREADABLE, NNEX_INVALID_ARGUMENT (another ending, several arrays, a whole number of JSON that f32 does not
- * hold), NNEX_LIMIT. */
+ * .json. Numbers of the last two become f32, texts of JSON NNEX_STR; nnex_tensor_read_as says another type. Errors:
+ * NNEX_UNREADABLE, NNEX_INVALID_ARGUMENT (another ending, several arrays, a whole number of the last two that f32 does
+ * not hold), NNEX_LIMIT. */
 NNEX_C_API nnex_error* nnex_tensor_read(const char* path, nnex_value** out);
+/* The same with numbers of .csv and .json as elements of this type, and none of another type in the other formats. */
+NNEX_C_API nnex_error* nnex_tensor_read_as(const char* path, nnex_dtype dtype, nnex_value** out);
 /* Writes a tensor, by the ending. `name` is kept where the format has room for it and may be NULL; without `overwrite`
  * a file that is there stays, and is an error. .npy and .pb keep the type; of what NNEF lacks the values stay (.dat has
  * bf16 as f32, i4 as i8), and .json and .csv have numbers alone. Errors: NNEX_INVALID_ARGUMENT, NNEX_UNREADABLE,

@@ -27,12 +27,12 @@ enum class TensorFormat : uint8_t {
 std::optional<TensorFormat> tensor_format_of(std::string_view path);
 
 /// The tensor that bytes of a format hold. Of .npz its only array; numbers of JSON and of tables, which are [rows,
-/// columns], become f32, texts of JSON str, quantised items of NNEF the reals they stand for. Errors: unreadable, with
-/// what is wrong; invalid_argument (several arrays; a whole number of JSON that f32 does not hold, as values of a type
-/// do); limit.
-Result<Tensor> tensor_from_bytes(TensorFormat format, std::string_view bytes);
+/// columns], become elements of `type` (none: f32, texts of JSON str), quantised items of NNEF the reals they stand
+/// for. Errors: unreadable, with what is wrong; invalid_argument (several arrays; a number that the type does not hold;
+/// elements of another type than `type`, of the formats that tell them); limit.
+Result<Tensor> tensor_from_bytes(TensorFormat format, std::string_view bytes, DType type = DType::none);
 /// The same of a file, by its ending. Errors: those; invalid_argument (another ending).
-Result<Tensor> read_tensor(const std::string& path);
+Result<Tensor> read_tensor(const std::string& path, DType type = DType::none);
 /// The arrays of a .npz file by name. It may unpack to `archive_limit` bytes (0: three quarters of what this process
 /// may have), and beyond 64 MiB to `archive_ratio` bytes for each of its own (0: 32). Errors: unreadable; limit.
 Result<std::map<std::string, Tensor>> read_tensors(const std::string& path, int64_t archive_limit = 0,

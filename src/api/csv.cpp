@@ -135,7 +135,9 @@ std::optional<bool> truth_of(std::string_view cell) {
 /// One element from a cell. Error: invalid_argument, found and needed.
 class Element {
  public:
-  Element(DType type, bool cast) : type_(type), cast_(cast) {}
+  /// A type of none is f32, to which whole numbers are not rounded.
+  Element(DType type, bool cast)
+      : type_(type == DType::none ? DType::f32 : type), typed_(type != DType::none), cast_(cast) {}
 
   Status set(Tensor& t, int64_t at, const Cell& cell) const {
     if (type_ == DType::str) return t.mutable_as<std::string>()[static_cast<size_t>(at)] = cell.text, Status();
@@ -156,6 +158,9 @@ class Element {
     const auto x = real_of(cell.text);
     if (!x) return refused(cell, "a number");
     set_real(t, at, *x);
+    const auto n = typed_ ? std::nullopt : whole_of<int64_t>(cell.text);
+    if (n && (real_at(t, at) == kBeyond || static_cast<int64_t>(real_at(t, at)) != *n))
+      return refused(cell, "a number that f32 holds, which numbers become that are read without a type");
     return std::isfinite(*x) && !std::isfinite(real_at(t, at)) ? refused(cell, held()) : Status();
   }
 
@@ -176,8 +181,9 @@ class Element {
     return fits || cast_ ? Status() : refused(cell, held()).helped_by({"cast", "true", "converts it"});
   }
 
+  static constexpr double kBeyond = 9223372036854775808.0;  // 2^63
   DType type_;
-  bool cast_;
+  bool typed_, cast_;
 };
 
 /// Whether the first row names columns: none of its cells is a number.
@@ -246,7 +252,7 @@ Result<Tensor> read_csv(std::string_view text, const PortInfo& port, bool cast) 
   NNEX_ASSIGN(Shape shape, shape_for(port, rows, static_cast<int64_t>(columns)));
   NNEX_ASSIGN(Tensor t, Tensor::make(type, std::move(shape)));
   if (bits(type) < 8 && t.bytes() > 0) std::memset(t.mutable_data(), 0, static_cast<size_t>(t.bytes()));
-  const Element element(type, cast);
+  const Element element(port.dtype, cast);
   int64_t at = 0;
   for (const Line& line : lines) {
     NNEX_ASSIGN(const std::vector<Cell> cells, cells_of(line, separator));

@@ -15,7 +15,7 @@ bool begins_csv(std::string_view bytes);
 /// columns] as elements of the input's type (none: f32): an input of one axis takes one row or one column, one of three
 /// and more axes takes the numbers in reading order. `cast`: fractions become whole numbers, toward zero. Errors:
 /// unreadable (rows of different lengths, a quote that does not end); invalid_argument (a cell that is no such element,
-/// or too many or too few of them; row and column); limit.
+/// too many or too few of them, without a type a whole number that f32 does not hold; row and column); limit.
 Result<Tensor> read_csv(std::string_view text, const PortInfo& port, bool cast);
 
 /// The table that read_csv() reads: a row for every index but the last axis's, of one element where there is but one

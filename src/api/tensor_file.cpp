@@ -48,12 +48,24 @@ Result<Tensor> read_nnef(std::string_view bytes) {
 Result<Tensor> only_array(std::string_view bytes) {
   NNEX_ASSIGN(auto arrays, read_npz("", bytes));
   if (arrays.size() == 1) return std::move(arrays.begin()->second);
-  return failure(Code::invalid_argument, "found {} arrays; needed one (read_tensors reads all)", arrays.size());
+  return failure(Code::invalid_argument, "found {} arrays; needed one", arrays.size());
 }
 
-Result<Tensor> read_json(std::string_view bytes) {
+Result<Tensor> read_json(std::string_view bytes, DType type) {
   NNEX_ASSIGN(const auto lists, parse_json(bytes));
-  return tensor_of(lists, DType::none, false);
+  return tensor_of(lists, type, false);
+}
+
+Result<Tensor> read_table(std::string_view bytes, DType type) {
+  PortInfo port;
+  port.dtype = type;
+  return read_csv(bytes, port, false);
+}
+
+/// Of a format that tells its elements' type.
+Result<Tensor> typed(Result<Tensor> t, DType type) {
+  if (!t.ok() || type == DType::none || t->dtype() == type) return t;
+  return failure(Code::invalid_argument, "found {}; needed elements of {}", Value(*t).text(), name(type));
 }
 
 Error tensors_alone(std::string_view what) {
@@ -73,31 +85,31 @@ std::optional<TensorFormat> tensor_format_of(std::string_view path) {
   return std::nullopt;
 }
 
-Result<Tensor> tensor_from_bytes(TensorFormat format, std::string_view bytes) {
+Result<Tensor> tensor_from_bytes(TensorFormat format, std::string_view bytes, DType type) {
   return guarded([&]() -> Result<Tensor> {
     switch (format) {
       case TensorFormat::npy:
-        return read_npy(bytes);
+        return typed(read_npy(bytes), type);
       case TensorFormat::npz:
-        return only_array(bytes);
+        return typed(only_array(bytes), type);
       case TensorFormat::onnx:
-        return read_onnx(bytes);
+        return typed(read_onnx(bytes), type);
       case TensorFormat::nnef:
-        return read_nnef(bytes);
+        return typed(read_nnef(bytes), type);
       case TensorFormat::json:
-        return read_json(bytes);
+        return read_json(bytes, type);
       case TensorFormat::csv:
-        return read_csv(bytes, {}, false);
+        return read_table(bytes, type);
     }
     return Error(Code::invalid_argument, "no such format of tensors");
   });
 }
 
-Result<Tensor> read_tensor(const std::string& path) {
+Result<Tensor> read_tensor(const std::string& path, DType type) {
   const auto format = tensor_format_of(path);
   if (!format) return unknown_ending("read", path);
   NNEX_ASSIGN(const MappedFile file, MappedFile::open(path, MapPolicy::never));
-  auto t = tensor_from_bytes(*format, file.bytes());
+  auto t = tensor_from_bytes(*format, file.bytes(), type);
   if (!t.ok()) return std::move(t).error().at(path);
   return t;
 }
@@ -177,7 +189,8 @@ Result<Value> value_from_bytes(TensorFormat format, std::string_view bytes, std:
     }
     if (!wanted.is_tensor() && wanted.kind != Kind::unknown)
       return Error(Code::invalid_argument, tensors_alone(wanted.text()).message());
-    NNEX_ASSIGN(Tensor t, tensor_from_bytes(format, bytes));
+    const bool table = format == TensorFormat::csv && wanted.is_tensor();
+    NNEX_ASSIGN(Tensor t, tensor_from_bytes(format, bytes, table ? wanted.dtype : DType::none));
     return Value(std::move(t));
   });
 }

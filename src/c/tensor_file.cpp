@@ -72,12 +72,15 @@ using namespace nnex::c;
 
 extern "C" {
 
-nnex_error* nnex_tensor_read(const char* path, nnex_value** out) {
+nnex_error* nnex_tensor_read(const char* path, nnex_value** out) { return nnex_tensor_read_as(path, NNEX_NONE, out); }
+
+nnex_error* nnex_tensor_read_as(const char* path, nnex_dtype dtype, nnex_value** out) {
   if (out) *out = nullptr;
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(path);
     NNEX_C_NEED(out);
-    NNEX_ASSIGN(Tensor tensor, read_tensor(path));
+    if (dtype < NNEX_NONE || dtype > NNEX_STR) return Error(Code::invalid_argument, "no such element type");
+    NNEX_ASSIGN(Tensor tensor, read_tensor(path, static_cast<DType>(dtype)));
     *out = new nnex_value(Value(std::move(tensor)));
     return {};
   });

@@ -228,6 +228,20 @@ TEST(CTensorFile, EveryFormatComesBack) {
   EXPECT_NE(said(nnex_tensor_write(t.get(), in_temp("t.xyz").c_str(), nullptr, true)), "ok");
 }
 
+TEST(CTensorFile, TextsBecomeWhatIsAskedFor) {
+  const std::string path = in_temp("typed.json"), binary = in_temp("typed.npy");
+  EXPECT_EQ(said(nnex_tensor_write(floats({2}, {1, 2}).get(), path.c_str(), nullptr, true)), "ok");
+  EXPECT_EQ(said(nnex_tensor_write(floats({2}, {1, 2}).get(), binary.c_str(), nullptr, true)), "ok");
+  const auto as = [](const std::string& file, nnex_dtype dtype) {
+    return [=](nnex_value** v) { return nnex_tensor_read_as(file.c_str(), dtype, v); };
+  };
+  EXPECT_STREQ(nnex_value_text(made<ValueHandle>(as(path, NNEX_F64)).get()), "f64[2]");
+  EXPECT_STREQ(nnex_value_text(made<ValueHandle>(as(path, NNEX_NONE)).get()), "f32[2]");
+  EXPECT_STREQ(nnex_value_text(made<ValueHandle>(as(binary, NNEX_F32)).get()), "f32[2]");
+  EXPECT_EQ(with(refused<ValueHandle>(as(binary, NNEX_I64)), "found f32[2]; needed elements of i64"), "");
+  EXPECT_NE(refused<ValueHandle>(as(path, static_cast<nnex_dtype>(NNEX_STR + 1))), "ok");
+}
+
 TEST(CTensorFile, ArchivesHoldNames) {
   const ValueHandle a = floats({1}, {1}), b = floats({2}, {2, 3});
   nnex_value* both[] = {a.get(), b.get()};

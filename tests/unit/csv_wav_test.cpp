@@ -118,6 +118,14 @@ TEST(Csv, AreWrittenAsTheyAreRead) {
   ASSERT_TRUE(table.ok()) << table.error().text();
   EXPECT_EQ(Value(*table).text(), "f32[2,2]");
   EXPECT_EQ(element_text(*table, 3), "4");
+  const auto typed = tensor_from_bytes(TensorFormat::csv, "9007199254740993,true\n", DType::i64);
+  EXPECT_EQ(typed.error().message(), "line 1, column 2: found 'true'; needed a whole number");
+  EXPECT_EQ(element_text(*tensor_from_bytes(TensorFormat::csv, "9007199254740993\n", DType::i64), 0),
+            "9007199254740993");
+  EXPECT_EQ(element_text(*tensor_from_bytes(TensorFormat::csv, "0.1\n", DType::f64), 0), "0.1");
+  EXPECT_EQ(tensor_from_bytes(TensorFormat::csv, "16777217\n").error().message(),
+            "line 1, column 1: found '16777217'; needed a number that f32 holds, which numbers become that are read "
+            "without a type");
   for (const Tensor& t : {Tensor::of<float>(Shape{2, 0}, {}), Tensor::make(DType::c64, Shape{1}).value(),
                           Tensor::of<std::string>(Shape{1}, {"a\nb"})})
     EXPECT_EQ(tensor_bytes(t, TensorFormat::csv).error().code(), Code::unsupported) << t.shape().text();

@@ -206,8 +206,7 @@ TEST(TensorFile, ArchivesHoldSeveralArrays) {
   ASSERT_TRUE(back.ok()) << back.error().text();
   ASSERT_EQ(back->size(), 2u);
   for (const NamedTensor& t : two) EXPECT_TRUE(same(t.tensor, back->at(t.name))) << t.name;
-  EXPECT_EQ(read_tensor(scratch.file("two.npz")).error().message(),
-            "found 2 arrays; needed one (read_tensors reads all)");
+  EXPECT_EQ(read_tensor(scratch.file("two.npz")).error().message(), "found 2 arrays; needed one");
   EXPECT_FALSE(write_tensors(scratch.file("two.npy"), two).ok());
   const std::vector<NamedTensor> twice = {two[0], {"a", two[1].tensor}};
   const Status refused = write_tensors(scratch.file("twice.npz"), twice);
