@@ -138,6 +138,7 @@ struct CustomOp {
 
   std::string where() const { return "operator '" + (domain.empty() ? name : domain + ":" + name) + "'"; }
   static void release(void* context) {
+    if (ending()) return;
     const Locked locked;
     delete static_cast<CustomOp*>(context);
   }

@@ -31,7 +31,7 @@ class Ref {
     return *this;
   }
   ~Ref() {
-    if (object_ && Py_IsInitialized()) Py_DECREF(object_);  // not while the interpreter ends (Stay)
+    if (object_ && Py_IsInitialized()) Py_DECREF(object_);  // not while the interpreter ends (Stay, ending)
   }
   PyObject* get() const { return object_; }
   PyObject* release() { return std::exchange(object_, nullptr); }
@@ -102,16 +102,22 @@ void pass_on(Ref& cause);
 void lock(PyThreadState* state);
 PyGILState_STATE lock();
 
-/// Calls nnex while other threads may run Python.
+/// Whether the interpreter ends, which the thread that has its lock does then.
+inline bool ending() { return !Py_IsInitialized(); }
+
+/// Calls nnex while other threads may run Python. Where the interpreter ends its lock is kept: the thread that ends it
+/// would not get it again while a subinterpreter is its own.
 template <class F>
 auto unlocked(F call) {
+  if (ending()) return call();
   PyThreadState* const state = PyEval_SaveThread();
   auto result = call();
   lock(state);
   return result;
 }
 
-/// In callbacks, which come on any thread.
+/// In callbacks, which come on any thread. Those that only let something go ask whether the interpreter is `ending`
+/// first: what it has goes with the process.
 class Locked {
  public:
   Locked() : state_(lock()) {}

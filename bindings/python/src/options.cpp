@@ -26,11 +26,13 @@ struct Files {
     return nullptr;
   }
   static void release_bytes(void*, void* token) {
+    if (ending()) return;
     const Locked locked;
     const std::unique_ptr<Py_buffer> buffer(static_cast<Py_buffer*>(token));
     PyBuffer_Release(buffer.get());
   }
   static void release(void* context) {
+    if (ending()) return;
     const Locked locked;
     delete static_cast<Files*>(context);
   }

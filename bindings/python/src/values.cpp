@@ -22,6 +22,7 @@ struct Borrowed {
     return held = PyObject_GetBuffer(object, &buffer, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) == 0;
   }
   static void release(void* context) {
+    if (ending()) return;
     const Locked locked;
     delete static_cast<Borrowed*>(context);
   }

@@ -20,6 +20,30 @@ def run(program):
     return done.stdout
 
 
+class Subinterpreters(unittest.TestCase):
+    """One that is left to the end of the program lets its objects go while the interpreter ends."""
+
+    HELD = {
+        "value": "v = nnex.Value([1.0])",
+        "borrowed": "v = nnex.Value(memoryview(bytearray(64)))",
+        "graph": "g = nnex.parse_graph('graph m(x: f32[N]) -> (y) { y = neg(x); }')",
+        "model": "m = nnex.load(nnex.parse_graph('graph m(x: f32[N]) -> (y) { y = neg(x); }')); y = m.session(); y([1.0])",
+        "custom": "op = nnex.CustomOp('T', lambda i, a: i[0]); m = nnex.load(nnex.parse_graph(\"graph m(x: f32[N]) -> (y) { [y] = custom ':T:'([x]); }\"), custom_ops=[op])",
+        "context": "import nnex.webnn as w; c = w.create_context(); t = c.createTensor({'dataType': 'float32', 'shape': [2], 'writable': True}); c.writeTensor(t, [1, 2])",
+    }
+
+    def test_their_objects_do_not_keep_the_process(self):
+        for name, held in self.HELD.items():
+            with self.subTest(name):
+                said = run(f"""
+                    import _xxsubinterpreters as interpreters
+                    i = interpreters.create()
+                    interpreters.run_string(i, "import warnings; warnings.simplefilter('ignore')\\nimport nnex\\n" + {held!r})  # NumPy warns of them
+                    print("well", flush=True)
+                """)
+                self.assertEqual(said, "well\n")
+
+
 class FirstArrays(unittest.TestCase):
     """NumPy is looked for when it is needed first, which may be when a buffer was just refused."""
 
