@@ -327,7 +327,8 @@ struct Wanted {
   Wanted() = default;
   explicit Wanted(const nnex_port* port);
   explicit Wanted(std::string text);
-  Wanted inside() const;  ///< Of a sequence, an optional, a map what it holds.
+  Wanted inside() const;       ///< Of a sequence, an optional, a map what it holds.
+  nnex_dtype of_keys() const;  ///< Of a map; NNEX_NONE of others.
 };
 /// A mapping as a dict; null: it is none, or a value of another kind.
 Ref dict_of(PyObject* object);

@@ -32,7 +32,7 @@ double number_of_half(uint16_t bits) {
   return std::copysign(size, bits >> 15 ? -1.0 : 1.0);
 }
 
-Ref lists_of(const nnex_value* v) {
+Ref lists_of_elements(const nnex_value* v) {
   const nnex_dtype dtype = nnex_tensor_dtype(v);
   const auto* const data = static_cast<const std::byte*>(nnex_tensor_data(v));
   const int bits = nnex_dtype_bits(dtype);
@@ -52,6 +52,16 @@ Ref lists_of(const nnex_value* v) {
       }
       case NNEX_F16:
         return need(PyFloat_FromDouble(number_of_half(load(uint16_t{}))));
+      case NNEX_C64: {
+        float parts[2];
+        std::memcpy(parts, data + static_cast<size_t>(i) * sizeof parts, sizeof parts);
+        return need(PyComplex_FromDoubles(parts[0], parts[1]));
+      }
+      case NNEX_C128: {
+        double parts[2];
+        std::memcpy(parts, data + static_cast<size_t>(i) * sizeof parts, sizeof parts);
+        return need(PyComplex_FromDoubles(parts[0], parts[1]));
+      }
       case NNEX_I4:
       case NNEX_I2:
       case NNEX_U4:
@@ -90,13 +100,13 @@ Ref array_of(const nnex_value* v, PyObject* type) {
 Ref python_tensor(Owned<nnex_value> v) {
   const nnex_dtype dtype = nnex_tensor_dtype(v.get());
   if (dtype == NNEX_STR && numpy()) {
-    Ref lists = lists_of(v.get());
+    Ref lists = lists_of_elements(v.get());
     const Ref array = need(PyObject_CallMethod(numpy(), "empty", "(Os)", shape_of(v.get()).get(), "object"));
     const Ref ellipsis = Ref::of(Py_Ellipsis);
     if (nnex_tensor_count(v.get()) > 0) need(PyObject_SetItem(array.get(), ellipsis.get(), lists.get()));
     return Ref::of(array.get());
   }
-  if (dtype == NNEX_STR) return lists_of(v.get());
+  if (dtype == NNEX_STR) return lists_of_elements(v.get());
   if (PyObject* const type = numpy_type(dtype)) return array_of(v.get(), type);
   return Ref(wrap(std::move(v)));
 }
@@ -105,7 +115,22 @@ Owned<nnex_value> item_of(const nnex_value* v, size_t i) {
   return made<nnex_value>([&](nnex_value** out) { return nnex_value_item(v, i, out); });
 }
 
+/// What a map has for a key: of a tensor without axes its number or text.
+Ref item_in_dict(Owned<nnex_value> item) {
+  const bool one = nnex_value_kind(item.get()) == NNEX_TENSOR && nnex_tensor_rank(item.get()) == 0;
+  return one ? lists_of(item.get()) : python_of(std::move(item));
+}
+
 }  // namespace
+
+Ref lists_of(const nnex_value* v) {
+  const ElementType* const type = type_of(nnex_tensor_dtype(v));
+  const bool complex = type && (type->dtype == NNEX_C64 || type->dtype == NNEX_C128);
+  if (!type || !type->format || complex || type->dtype == NNEX_F16)  // which memoryview.tolist() lacks
+    return lists_of_elements(v);
+  const Ref view = need(PyMemoryView_FromObject(Ref(wrap(shared(v))).get()));
+  return need(PyObject_CallMethod(view.get(), "tolist", nullptr));
+}
 
 Ref python_of(Owned<nnex_value> v) {
   const size_t count = nnex_value_count(v.get());
@@ -126,7 +151,7 @@ Ref python_of(Owned<nnex_value> v) {
         if (!texts) std::memcpy(&number, static_cast<const std::byte*>(nnex_tensor_data(keys.get())) + (i - 1) * 8, 8);
         const Ref key =
             texts ? element_text(keys.get(), static_cast<int64_t>(i) - 1) : need(PyLong_FromLongLong(number));
-        need(PyDict_SetItem(dict.get(), key.get(), python_of(item_of(v.get(), i)).get()));
+        need(PyDict_SetItem(dict.get(), key.get(), item_in_dict(item_of(v.get(), i)).get()));
       }
       return dict;
     }
@@ -164,11 +189,17 @@ nnex_value* self_of(PyObject* self) { return handle_of<nnex_value>(self); }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
-    static const char* const names[] = {"data", "dtype", nullptr};
-    PyObject *data = nullptr, *dtype = nullptr;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:Value", const_cast<char**>(names), &data, &dtype))
+    static const char* const names[] = {"data", "dtype", "shape", nullptr};
+    PyObject *data = nullptr, *dtype = Py_None, *shape = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$O:Value", const_cast<char**>(names), &data, &dtype, &shape))
       throw Raised();
-    return wrap(!dtype || dtype == Py_None ? value_of(data) : tensor_of(data, dtype_of(dtype)), type);
+    if (shape != Py_None) {
+      if (dtype == Py_None) raise(PyExc_TypeError, "found a shape without a dtype; needed that of the bytes' elements");
+      std::vector<int64_t> extents;
+      each(shape, [&](PyObject* extent) { extents.push_back(integer_of(extent)); });
+      return wrap(tensor_of_bytes(data, dtype_of(dtype), extents), type);
+    }
+    return wrap(dtype == Py_None ? value_of(data) : tensor_of(data, dtype_of(dtype)), type);
   });
 }
 
@@ -231,11 +262,14 @@ PyMethodDef methods[] = {
            throw Raised();
          const nnex_dtype own = nnex_tensor_dtype(self_of(self));
          PyObject* const type = numpy_type(own);
-         if (!type && own != NNEX_STR)
+         const bool converted = dtype && dtype != Py_None && nnex_value_kind(self_of(self)) == NNEX_TENSOR;
+         if (!type && own != NNEX_STR && !converted)
            raise(PyExc_TypeError, std::string("NumPy has no elements like those of ") + nnex_value_text(self_of(self)));
          const bool never = copy && copy != Py_None && !truth_of(copy);
          if (never && !type_of(own)->format)
            raise(PyExc_ValueError, std::string("a copy of ") + nnex_value_text(self_of(self)) + " cannot be avoided");
+         if (!type && own != NNEX_STR)
+           return need(PyObject_CallMethod(numpy(), "array", "NO", lists_of(self_of(self)).release(), dtype)).release();
          Ref array = never ? need(PyObject_CallMethod(numpy(), "asarray", "N", PyMemoryView_FromObject(self)))
                            : python_tensor(shared(self_of(self)));
          if (dtype && dtype != Py_None) {
@@ -261,15 +295,9 @@ PyMethodDef methods[] = {
     {"tolist",
      [](PyObject* self, PyObject*) -> PyObject* {
        return guarded([&] {
-         const ElementType* const type = type_of(nnex_tensor_dtype(self_of(self)));
-         if (!type)
+         if (nnex_value_kind(self_of(self)) != NNEX_TENSOR)
            raise(PyExc_TypeError, std::string("found ") + nnex_value_text(self_of(self)) + "; needed a tensor");
-         if (!type->format || type->dtype == NNEX_F16)  // which memoryview.tolist() lacks
-           return lists_of(self_of(self)).release();
-         if (type->dtype == NNEX_C64 || type->dtype == NNEX_C128)
-           raise(PyExc_TypeError, "complex numbers do not become lists; numpy.asarray has them");
-         const Ref view = need(PyMemoryView_FromObject(self));
-         return need(PyObject_CallMethod(view.get(), "tolist", nullptr)).release();
+         return lists_of(self_of(self)).release();
        });
      },
      METH_NOARGS, "tolist($self, /)\n--\n\nThe elements of a tensor in lists."},
@@ -331,8 +359,12 @@ PyType_Slot slots[] = {
     {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
     {Py_tp_doc,
      const_cast<char*>(
-         "Value(data, dtype=None)\n--\n\nA tensor, or what else an edge of a network carries, in nnex's own memory "
-         "or over an array's. Read-only; NumPy and memoryview read it without a copy, DLPack takes one.")},
+         "Value(data, dtype=None, *, shape=None)\n--\n\nA tensor, or what else an edge of a network carries, in nnex's "
+         "own memory or over an array's. Read-only; NumPy and memoryview read it without a copy, DLPack takes one."
+         "\n\ndtype: what numbers become, of lists and of arrays of another type; of 'bfloat16' and float8, unsigned "
+         "integers\nof as many bits are the bits. shape: data are bytes, and these the extents of the elements that "
+         "they "
+         "are\n(tobytes() gives them; those narrower than 8 bits dense, low bits first).")},
     {0, nullptr}};
 PyType_Spec spec = {"nnex._nnex.Value", sizeof(HandleObject<nnex_value>), 0, Py_TPFLAGS_DEFAULT, slots};
 

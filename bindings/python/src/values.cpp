@@ -173,6 +173,17 @@ void store(std::byte* data, nnex_dtype dtype, size_t i, PyObject* o) {
       return put(half_of(real_of(o)));
     case NNEX_BF16:
       return put(brain_of(real_of(o)));
+    case NNEX_C64:
+    case NNEX_C128: {
+      const double parts[] = {PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)};
+      if (PyErr_Occurred()) throw Raised();
+      const float narrow[] = {dtype == NNEX_C64 ? single_of(parts[0]) : 0, dtype == NNEX_C64 ? single_of(parts[1]) : 0};
+      if (dtype == NNEX_C64)
+        std::memcpy(data + i * sizeof narrow, narrow, sizeof narrow);
+      else
+        std::memcpy(data + i * sizeof parts, parts, sizeof parts);
+      return;
+    }
     case NNEX_I64:
       return put(within<int64_t>(o));
     case NNEX_I32:
@@ -277,12 +288,13 @@ bool is_array(PyObject* object) {
 
 Owned<nnex_value> map_of(PyObject* dict, const Wanted& wanted) {
   const Ref keys = need(PyList_New(0));
+  const Wanted inside = wanted.inside();
   Items items;
   each_pair(dict, [&](PyObject* key, PyObject* value) {
     need(PyList_Append(keys.get(), key));
-    items.add(value_of(value, wanted));
+    items.add(value_of(value, inside));
   });
-  const Owned<nnex_value> names = value_of_numbers(keys.get(), NNEX_NONE);
+  const Owned<nnex_value> names = value_of_numbers(keys.get(), wanted.of_keys());
   return made<nnex_value>(
       [&](nnex_value** out) { return nnex_map_make(names.get(), items.all.data(), items.all.size(), out); });
 }
@@ -313,8 +325,12 @@ Wanted Wanted::inside() const {
   const size_t begin = type.find('('), end = type.rfind(')');
   if (begin == std::string::npos || end == std::string::npos) return {};
   const size_t comma = type.starts_with("map") ? type.find(',') : std::string::npos;
-  return Wanted(type.substr(comma == std::string::npos ? begin + 1 : comma + 1,
-                            end - (comma == std::string::npos ? begin : comma) - 1));
+  const size_t from = comma == std::string::npos ? begin + 1 : type.find_first_not_of(' ', comma + 1);
+  return Wanted(type.substr(from, end - from));
+}
+nnex_dtype Wanted::of_keys() const {
+  if (!type.starts_with("map(")) return NNEX_NONE;
+  return nnex_dtype_named(type.substr(4, type.find(',') - 4).c_str());
 }
 
 Ref dict_of(PyObject* object) {
@@ -341,7 +357,7 @@ Owned<nnex_value> value_of(PyObject* object, const Wanted& wanted) {
     return made<nnex_value>(
         [&](nnex_value** out) { return nnex_sequence_make(items.all.data(), items.all.size(), out); });
   }
-  if (const Ref dict = dict_of(object)) return map_of(dict.get(), wanted.inside());
+  if (const Ref dict = dict_of(object)) return map_of(dict.get(), wanted);
   if (is_list(object) && is_array(first_leaf(object))) {  // rows of arrays
     if (!numpy()) raise(PyExc_TypeError, "found a list of arrays; needed one array");
     const Ref rows = need(PyObject_CallMethod(numpy(), "stack", "O", object));
@@ -410,11 +426,28 @@ Owned<nnex_value> tensor_of(PyObject* data, nnex_dtype wanted) {
   auto value = PyBytes_Check(data) && wanted != NNEX_STR ? value_of_buffer(data, NNEX_NONE) : value_of(data);
   const nnex_dtype found = nnex_tensor_dtype(value.get());
   if (found == wanted) return value;
-  if (nnex_dtype_bits(found) != nnex_dtype_bits(wanted) || nnex_dtype_bits(wanted) < 8)
-    raise(PyExc_TypeError, std::string("found elements of ") + numpy_name(found) + "; needed " + numpy_name(wanted) +
-                               ", or the same number of bits");
-  value = value_of_buffer(data, wanted);  // bits of another type, as those of bfloat16 in uint16
-  if (!value) raise(PyExc_TypeError, "found " + type_name(data) + "; needed a buffer of as many bits");
+  if (nnex_value_kind(value.get()) != NNEX_TENSOR)
+    raise(PyExc_TypeError, std::string("found ") + nnex_value_text(value.get()) + "; needed a tensor");
+  const bool bits = (found == NNEX_U16 || found == NNEX_U8) && nnex_dtype_bits(found) == nnex_dtype_bits(wanted) &&
+                    !type_of(wanted)->format;
+  if (bits)  // those of bfloat16 in uint16
+    if (auto same = value_of_buffer(data, wanted)) return same;
+  const Ref lists = lists_of(value.get());
+  return value_of_numbers(lists.get(), wanted, is_array(data) ? data : nullptr);
+}
+
+Owned<nnex_value> tensor_of_bytes(PyObject* bytes, nnex_dtype dtype, const std::vector<int64_t>& extents) {
+  if (dtype == NNEX_STR) raise(PyExc_TypeError, "found bytes for texts; needed a list of texts");
+  Py_buffer from;
+  need(PyObject_GetBuffer(bytes, &from, PyBUF_SIMPLE));
+  const std::unique_ptr<Py_buffer, void (*)(Py_buffer*)> held(&from, PyBuffer_Release);
+  auto value =
+      made<nnex_value>([&](nnex_value** out) { return nnex_tensor_make(dtype, extents.size(), extents.data(), out); });
+  if (nnex_tensor_bytes(value.get()) != static_cast<size_t>(from.len))
+    raise(PyExc_ValueError, "found " + std::to_string(from.len) + " bytes; needed " +
+                                std::to_string(nnex_tensor_bytes(value.get())) + " for " +
+                                nnex_value_text(value.get()));
+  if (from.len > 0) std::memcpy(nnex_tensor_mutable_data(value.get()), from.buf, static_cast<size_t>(from.len));
   return value;
 }
 

@@ -21,8 +21,13 @@ nnex_dtype type_of_format(const char* format, Py_ssize_t bytes);
 /// The extents of a tensor, dense or sparse.
 Ref shape_of(const nnex_value* tensor);
 
-/// An object as a tensor of these elements: numbers become them, an array has them, or the same number of bits.
+/// An object as a tensor of these elements, which numbers become; bits in unsigned integers are those of elements that
+/// NumPy lacks.
 Owned<nnex_value> tensor_of(PyObject* object, nnex_dtype dtype);
+/// Bytes as the elements of a tensor, as Value.tobytes() gives them.
+Owned<nnex_value> tensor_of_bytes(PyObject* bytes, nnex_dtype dtype, const std::vector<int64_t>& extents);
+/// The elements of a tensor in lists; of complex numbers too.
+Ref lists_of(const nnex_value* tensor);
 /// What an object's __dlpack__() gives: its memory, or a copy where rows lie apart.
 Owned<nnex_value> value_of_dlpack(PyObject* object);
 /// Value.__dlpack__(stream, max_version, dl_device, copy).

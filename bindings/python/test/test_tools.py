@@ -371,7 +371,7 @@ class Stubs(unittest.TestCase):
             told = {getattr(node, "name", None) or node.target.id for node in of.body}
             there = {name for name in vars(getattr(nnex._nnex, of.name)) if not name.startswith("__")}
             self.assertEqual({name for name in told if not name.startswith("__")}, there, of.name)
-            for name in told:
+            for name in told - {"__buffer__"}:  # which Python sees from 3.12 on
                 self.assertTrue(hasattr(getattr(nnex._nnex, of.name), name), f"{of.name}.{name}")
 
     def test_everything_public_is_documented(self):
