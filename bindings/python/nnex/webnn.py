@@ -114,16 +114,18 @@ class MLContext(_Owned):
         """Beyond the specification: one inference on arrays; gives arrays by the names of the outputs."""
         tensors = {}
         for name, array in inputs.items():
-            of = graph._inputs.get(name, {})
-            plain = isinstance(array, (list, tuple, int, float))
-            try:
-                value = array if isinstance(array, Value) else Value(array, of.get("dataType") if plain else None)
-            except (TypeError, ValueError, OverflowError) as error:
-                raise refused(f"input '{name}': {error}") from None
+            of = graph._inputs.get(name)
+            if of is None:
+                raise refused(f"compute(): found an input '{name}'; needed {', '.join(graph._inputs) or 'none'}")
+            value = _array(f"input '{name}'", array, of)
+            if not isinstance(value, Value):  # arrays whose elements lie apart, or in the other order of bytes
+                try:
+                    value = Value(value)
+                except (TypeError, ValueError, OverflowError) as error:
+                    raise refused(f"input '{name}': {error}") from None
             if value.dtype is None:
                 raise refused(f"input '{name}': found {type(array).__name__}; needed an array")
-            _check(f"input '{name}'", value, of.get("dataType"))
-            tensors[name] = self.createTensor({"dataType": value.dtype, "shape": list(value.shape), "writable": True})
+            tensors[name] = self.createTensor({**of, "writable": True})
             _nnex.ml_write_tensor(self._handle, tensors[name]._handle, value)
         outputs = {name: self.createTensor({**of, "readable": True}) for name, of in graph._outputs.items()}
         self.dispatch(graph, tensors, outputs)
@@ -153,7 +155,7 @@ class MLGraphBuilder(_Owned):
     def input(self, name, descriptor):
         """An input of the graph: {"dataType": "float32", "shape": [2, 2]}."""
         made = self._call("input", [name, descriptor])
-        self._inputs[name] = {"dataType": made.dataType}
+        self._inputs[name] = {"dataType": made.dataType, "shape": list(made.shape)}
         return made
 
     def constant(self, descriptor, data=None):

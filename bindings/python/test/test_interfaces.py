@@ -206,6 +206,16 @@ class WebNN(unittest.TestCase):
                 with self.subTest(wrong=wrong), self.assertRaises(nnex.InvalidType):
                     call()
 
+    def test_compute_takes_what_tensors_take(self):
+        x = self.builder.input("x", self.D)
+        graph = self.builder.build({"y": self.builder.identity(x)})
+        rows = [[1, 2, 3], [4, 5, 6]]
+        for good in (np.float32(rows), np.arange(1, 7, dtype="f4"), np.float32(rows).astype(">f4"), np.asfortranarray(np.float32(rows)), rows, [1, 2, 3, 4, 5, 6], nnex.Value(rows, "float32")):
+            self.assertEqual(self.context.compute(graph, {"x": good})["y"].tolist(), rows)
+        for wrong in (np.zeros((3, 2), "f4"), np.zeros(5, "f4"), np.zeros((2, 3))):
+            with self.subTest(wrong=wrong), self.assertRaises(nnex.InvalidType):
+                self.context.compute(graph, {"x": wrong})
+
     def test_errors_are_of_both_kinds(self):
         calls = (lambda: self.builder.input("x", {"dataType": "f", "shape": [1]}), lambda: self.builder.constant(self.D, np.zeros((2, 3))),
                  lambda: self.builder.relu("x"))
