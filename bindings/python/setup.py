@@ -27,8 +27,8 @@ class Compiled(Distribution):
 
 setup(
     version=version(),
-    packages=["nnex"],
-    package_data={"nnex": ["_nnex.abi3.so", "py.typed", "*.pyi"]},
+    packages=["nnex", "nnex.onnxruntime", "nnex.onnxruntime.capi"],
+    package_data={"nnex": ["_nnex.abi3.so", "py.typed", "*.pyi"], "nnex.onnxruntime": ["*.pyi"]},
     distclass=Compiled,
     # The module asks for no symbol that glibc has since 2.28 (a test reads them).
     options={"build": {"build_base": ".build"}, "bdist_wheel": {"py_limited_api": "cp311", "plat_name": f"manylinux_2_28_{platform.machine()}"}},

@@ -79,8 +79,8 @@ class Report(NamedTuple):
 
 
 class Inspection(NamedTuple):
-    """What is known of a model without compiling it. multiply_adds: a number, or a formula of symbols.
-    activation_bytes: the most that live at once, node after node in the file's order; None where extents are not known."""
+    """What is known of a model without compiling it. multiply_adds: a number, or a formula of symbols. domain, doc,
+    graph_doc and model_version: of ONNX, '' and 0 where the file says none. activation_bytes: the most that live at once, node after node in the file's order; None where extents are not known."""
 
     format: str
     graph_name: str
@@ -97,6 +97,10 @@ class Inspection(NamedTuple):
     parameter_bytes: int
     multiply_adds: str
     activation_bytes: Optional[int]
+    domain: str = ""
+    doc: str = ""
+    graph_doc: str = ""
+    model_version: int = 0
 
 
 class NodeTime(NamedTuple):
@@ -198,7 +202,8 @@ class CustomOp:
     inputs give equal outputs, so that nnex may compute it ahead.
     """
 
-    def __init__(self, name, run, *, domain="", infer=None, since=0, until=0, pure=False):
+    def __init__(self, name: str, run: Callable[..., Any], *, domain: str = "", infer: Optional[Callable[..., Any]] = None, since: int = 0, until: int = 0,
+                 pure: bool = False) -> None:
         if not isinstance(name, str) or not isinstance(domain, str):
             raise TypeError(f"CustomOp: found the name {name!r} and the domain {domain!r}; needed texts")
         if not callable(run) or not (infer is None or callable(infer)):

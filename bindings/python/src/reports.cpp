@@ -53,10 +53,12 @@ PyObject* inspect(PyObject*, PyObject* args) {
     const nnex_inspection* const i = seen.get();
     Ref dict = need(PyDict_New()), metadata = need(PyDict_New()), operators = need(PyDict_New());
     set(dict.get(), "format", text(nnex_inspection_format(i)));
-    for (const char* const key : {"graph_name", "producer", "producer_version"}) {
+    for (const char* const key : {"graph_name", "producer", "producer_version", "domain", "doc", "graph_doc"}) {
       const char* const found = nnex_inspection_metadata(i, key);
       set(dict.get(), key, text(found ? found : ""));
     }
+    set(dict.get(), "model_version",
+        need(PyLong_FromString(nnex_inspection_metadata(i, "model_version"), nullptr, 10)));
     for (size_t k = 0; const char* const key = nnex_inspection_metadata_key(i, k); ++k) {
       size_t size = 0;
       const char* const value = nnex_inspection_metadata_value(i, k, &size);

@@ -2,6 +2,8 @@
 
 import gc
 import inspect
+import json
+import os
 import pathlib
 import pickle
 import sys
@@ -280,6 +282,57 @@ class OnnxRuntime(unittest.TestCase):
         self.binding.bind_ortvalue_output("y", made)
         self.session.run_with_iobinding(self.binding)
         self.assertEqual((kept.tolist(), made.numpy().tolist()), ([[2, 2, 2]], [[2, 4, 6]]))
+
+    def test_metadata(self):
+        text = '''<ir_version: 8, opset_import: ["": 17], domain: "dom", model_version: 7, doc_string: "desc">
+            g (float[2] x) => (float[2] y) { y = Relu(x) }'''
+        meta = ort.InferenceSession(text.encode()).get_modelmeta()
+        self.assertEqual((meta.domain, meta.version, meta.description, meta.graph_name), ("dom", 7, "desc", "g"))
+        seen = nnex.inspect(text.encode())
+        self.assertEqual((seen.domain, seen.model_version, seen.doc, seen.graph_doc), ("dom", 7, "desc", ""))
+
+    def test_seeds(self):
+        text = b'<ir_version: 8, opset_import: ["": 17]> g () => (float[4] y) { y = RandomNormal<shape = [4]>() }'
+        draw = lambda: ort.InferenceSession(text).run(None, {})[0].tolist()
+        self.assertNotEqual(draw(), draw())
+        try:
+            drawn = []
+            for seed in (3, 4, 3):
+                ort.set_seed(seed)
+                drawn.append((draw(), draw()))
+            self.assertEqual(drawn[0], drawn[2])
+            self.assertEqual(*drawn[0])
+            self.assertNotEqual(drawn[0], drawn[1])
+        finally:
+            ort._seed = None
+        for wrong in (2**64, -1):
+            with self.assertRaisesRegex(OverflowError, "seed"):
+                nnex.load(text, seed=wrong)
+        with self.assertRaisesRegex(TypeError, "threads: 'str'"):
+            nnex.load(text, threads="2")
+
+    def test_a_profile_is_written_when_its_session_goes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            options = ort.SessionOptions()
+            options.enable_profiling, options.profile_file_prefix = True, folder + "/p_"
+            session = ort.InferenceSession(nnex.convert_to_bytes(nnex.parse_graph("graph m(x: f32[N]) -> (y) { y = neg(x); }"), "onnx")["model.onnx"], options)
+            session.run(None, {"x": [1.0]})
+            del session
+            gc.collect()
+            (written,) = pathlib.Path(folder).iterdir()
+            events = json.loads(written.read_text())
+            self.assertEqual({event["name"] for event in events if event["cat"] == "Session"}, {"session_initialization", "model_run"})
+            self.assertTrue(any(event["cat"] == "Node" for event in events))
+
+    def test_kinds_of_errors_have_its_names(self):
+        from nnex.onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument, InvalidGraph, NoSuchFile
+
+        with self.assertRaises(NoSuchFile):
+            ort.InferenceSession("nope.onnx")
+        with self.assertRaises(InvalidArgument):
+            self.session.run(["q"], {"x": [[1, 2, 3]]})
+        self.assertIs(InvalidGraph, nnex.InvalidModel)
+        self.assertFalse({name for name in dir(ort) if not name.startswith("_")} - {*ort.__all__, "capi"})
 
     def test_names_that_are_misspelt(self):
         for options in (ort.SessionOptions(), ort.RunOptions()):

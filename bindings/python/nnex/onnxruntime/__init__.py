@@ -6,24 +6,32 @@ Models of every standard that nnex reads may be given, not ONNX alone. What is n
 meaning here (graph optimisation levels, arenas, other devices) is taken and does nothing.
 """
 
-import ctypes
-import enum
-import json
-import os
-import tempfile
-import threading
-import time
-import warnings
+import ctypes as _ctypes
+import enum as _enum
+import json as _json
+import os as _os
+import random as _random
+import tempfile as _tempfile
+import threading as _threading
+import time as _time
+import warnings as _warnings
+import weakref as _weakref
 
-from . import Cancel, Value, __version__ as _nnex_version, _nnex, inspect as _inspect, load as _load
+from .. import Cancel as _Cancel, __version__ as _nnex_version, _nnex, inspect as _inspect, load as _load
 
 __version__ = "1.30.0"  # of the API that is followed; nnex's own is nnex.__version__
+
+__all__ = [
+    "ExecutionMode", "ExecutionOrder", "GraphOptimizationLevel", "IOBinding", "InferenceSession", "ModelMetadata", "NodeArg", "OrtValue", "RunOptions",
+    "SessionOptions", "disable_telemetry_events", "enable_telemetry_events", "get_all_providers", "get_available_providers", "get_build_info", "get_device",
+    "get_version_string", "set_default_logger_severity", "set_default_logger_verbosity", "set_seed",
+]
 
 _TYPES = {"float32": "float", "float64": "double", "str": "string"}
 _CPU = "CPUExecutionProvider"
 
 
-class GraphOptimizationLevel(enum.IntEnum):
+class GraphOptimizationLevel(_enum.IntEnum):
     ORT_DISABLE_ALL = 0
     ORT_ENABLE_BASIC = 1
     ORT_ENABLE_EXTENDED = 2
@@ -31,12 +39,12 @@ class GraphOptimizationLevel(enum.IntEnum):
     ORT_ENABLE_ALL = 99
 
 
-class ExecutionMode(enum.IntEnum):
+class ExecutionMode(_enum.IntEnum):
     ORT_SEQUENTIAL = 0
     ORT_PARALLEL = 1
 
 
-class ExecutionOrder(enum.IntEnum):
+class ExecutionOrder(_enum.IntEnum):
     DEFAULT = 0
     PRIORITY_BASED = 1
     MEMORY_EFFICIENT = 2
@@ -73,6 +81,9 @@ class SessionOptions:
             raise RuntimeError(f"SessionOptions has no configuration with the key {key!r}")
         return self._entries[key]
 
+    def add_provider(self, name, options=None):
+        """There is one, and it stays."""
+
     def register_custom_ops_library(self, path):
         raise NotImplementedError(f"custom operators of a library ({path}) are not taken; nnex.load(custom_ops=[...]) takes Python's")
 
@@ -85,7 +96,7 @@ class RunOptions:
     def __init__(self):
         self.log_severity_level, self.log_verbosity_level, self.logid = -1, 0, ""
         self.only_execute_path_to_fetches = False
-        self._entries, self._cancel = {}, Cancel()
+        self._entries, self._cancel = {}, _Cancel()
 
     @property
     def terminate(self):
@@ -146,7 +157,7 @@ class ModelMetadata:
 
     def __init__(self, seen):
         self.producer_name, self.graph_name = seen.producer, seen.graph_name
-        self.domain, self.description, self.graph_description, self.version = "", "", "", 0
+        self.domain, self.description, self.graph_description, self.version = seen.domain, seen.doc, seen.graph_doc, seen.model_version
         self.custom_metadata_map = dict(seen.metadata)
 
 
@@ -167,7 +178,7 @@ class OrtValue:
             return
         (to, size), (address, _) = _nnex.address(self._value), _nnex.address(value)
         if size:
-            ctypes.memmove(to, address, size)
+            _ctypes.memmove(to, address, size)
 
     @staticmethod
     def ortvalue_from_numpy(array, device_type="cpu", device_id=0):
@@ -242,7 +253,7 @@ class IOBinding:
         size = int(numpy.prod(shape, dtype=numpy.int64)) * dtype.itemsize
         if size and not buffer_ptr:
             raise ValueError(f"input {name!r}: found no memory; needed {size} bytes")
-        memory = (ctypes.c_ubyte * size).from_address(buffer_ptr) if size else b""
+        memory = (_ctypes.c_ubyte * size).from_address(buffer_ptr) if size else b""
         self._inputs[name] = numpy.frombuffer(memory, dtype).reshape(shape)
 
     def bind_ortvalue_output(self, name, value):
@@ -263,6 +274,8 @@ class IOBinding:
 
     def get_outputs(self):
         return self._outputs
+
+    get_outputs_as_ortvaluevector = get_outputs
 
     def copy_outputs_to_cpu(self):
         return [value.numpy() for value in self._outputs]
@@ -293,14 +306,23 @@ class InferenceSession:
         providers = [providers] if isinstance(providers, str) else providers or [_CPU]
         names = [provider[0] if isinstance(provider, tuple) else provider for provider in providers]
         if _CPU not in names:
-            warnings.warn(f"found the providers {names}; nnex computes as {_CPU}", UserWarning, stacklevel=2)
-        self._model = _load(path_or_bytes, threads=max(0, self._options.intra_op_num_threads), symbols=self._options._symbols)
+            _warnings.warn(f"found the providers {names}; nnex computes as {_CPU}", UserWarning, stacklevel=2)
+        threads = self._options.intra_op_num_threads
+        if not isinstance(threads, int):
+            raise TypeError(f"intra_op_num_threads: found {type(threads).__name__}; needed a whole number")
+        self._start, began = _time.time_ns(), _time.perf_counter_ns()
+        seed = _random.getrandbits(64) if _seed is None else _seed
+        self._model = _load(path_or_bytes, threads=max(0, threads), symbols=self._options._symbols, seed=seed)
         self._inputs, self._outputs = self._model.inputs, self._model.outputs
         self._names = [port.name for port in self._outputs]
-        self._profiled, self._events, self._start = None, [], time.time_ns()
+        self._profiled, self._trace = None, None
         if self._options.enable_profiling:
             self._profiled = self._model.session()
             self._profiled.profile(True)
+            took = (_time.perf_counter_ns() - began) // 1000
+            self._events = [_event("Session", "session_initialization", 0, took)]
+            # Written when the session goes, or the program ends, as there.
+            self._trace = _weakref.finalize(self, _write_trace, self._events, self._options.profile_file_prefix)
 
     def run(self, output_names, input_feed, run_options=None):
         if isinstance(output_names, str) or not hasattr(input_feed, "items"):
@@ -310,11 +332,11 @@ class InferenceSession:
         if self._profiled is None:
             made = self._model.run(feed, outputs=names, cancel=_cancel_of(run_options))
             return [made[name] for name in names or self._names]
-        began = (time.time_ns() - self._start) // 1000
+        began = (_time.time_ns() - self._start) // 1000
         made = self._profiled.run(feed, outputs=names, cancel=_cancel_of(run_options))
+        self._events.append(_event("Session", "model_run", began, (_time.time_ns() - self._start) // 1000 - began))
         for place, op, kernel, start, took in self._profiled.nodes:
-            self._events.append({"cat": "Node", "ph": "X", "pid": os.getpid(), "tid": 0, "name": place, "ts": began + int(start), "dur": int(took),
-                                 "args": {"op_name": op, "kernel": kernel, "provider": _CPU}})
+            self._events.append(_event("Node", place, began + int(start), int(took), {"op_name": op, "kernel": kernel, "provider": _CPU}))
         return [made[name] for name in names or self._names]
 
     def run_async(self, output_names, input_feed, callback, user_data, run_options=None):
@@ -327,7 +349,7 @@ class InferenceSession:
                 outputs, error = [], str(caught) or type(caught).__name__
             callback(outputs, user_data, error)
 
-        threading.Thread(target=work).start()
+        _threading.Thread(target=work).start()
 
     def run_with_ort_values(self, output_names, input_dict_ort_values, run_options=None):
         names = list(output_names) if output_names else None
@@ -345,7 +367,7 @@ class InferenceSession:
                 raise ValueError(f"output {name!r}: found memory of {dtype}{list(shape)}; needed {made[name].dtype}{list(made[name].shape)}")
             address, size = _nnex.address(made[name])
             if size:
-                ctypes.memmove(pointer, address, size)
+                _ctypes.memmove(pointer, address, size)
         for name, value in iobinding._into.items():
             value._take(made[name])
         iobinding._outputs = [iobinding._into.get(name) or OrtValue(value) for name, value in made.items()]
@@ -381,16 +403,23 @@ class InferenceSession:
 
     def end_profiling(self):
         """Writes what was timed as a trace (chrome://tracing, Perfetto) and gives the path."""
-        if self._profiled is None:
-            return ""
-        handle, path = tempfile.mkstemp(suffix=".json", prefix=self._options.profile_file_prefix, dir=".")
-        with os.fdopen(handle, "w") as file:
-            json.dump(self._events, file)
-        self._profiled, self._events = None, []
-        return os.path.normpath(path)
+        path = self._trace() if self._trace else None
+        self._profiled = None
+        return path or ""
 
     def get_profiling_start_time_ns(self):
         return self._start
+
+
+def _event(category, name, start, took, arguments=None):
+    return {"cat": category, "ph": "X", "pid": _os.getpid(), "tid": 0, "name": name, "ts": start, "dur": took, "args": arguments or {}}
+
+
+def _write_trace(events, prefix):
+    handle, path = _tempfile.mkstemp(suffix=".json", prefix=prefix, dir=".")
+    with _os.fdopen(handle, "w") as file:
+        _json.dump(events, file)
+    return _os.path.normpath(path)
 
 
 def _cancel_of(run_options):
@@ -424,8 +453,15 @@ def set_default_logger_verbosity(verbosity):
     """There is no logger."""
 
 
+_seed = None
+
+
 def set_seed(seed):
-    """Random operators without a seed of their own begin as nnex.load(seed=...) says."""
+    """What random operators without a seed of their own begin with in later sessions; before it each session has another."""
+    global _seed
+    if not isinstance(seed, int):
+        raise TypeError(f"set_seed(): found {type(seed).__name__}; needed a whole number")
+    _seed = seed % 2**64
 
 
 def disable_telemetry_events():
