@@ -3,9 +3,44 @@
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple, Optional, Tuple, Union
+import os
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, TypedDict, Union
 
 from ._nnex import Graph
+
+
+Symbols = Mapping[str, int]
+Carry = Union[bool, Mapping[str, str], Sequence[Tuple[str, str]]]
+
+
+class Settings(TypedDict, total=False):
+    """How a model is read and compiled, beside the keywords that `load` tells; None is as if it were not there."""
+
+    cache: Union[str, "os.PathLike[str]", None]
+    memory_limit: Optional[int]
+    exact: Optional[bool]
+    portable: Optional[bool]
+    optimize: Optional[bool]
+    isa: Optional[str]
+    external_folder: Union[str, "os.PathLike[str]", None]
+    map: Optional[str]
+    archive_ratio: Optional[int]
+    archive_limit: Optional[int]
+    dialect: Optional[str]
+    weight_seed: Optional[int]
+    expand_compounds: Optional[bool]
+    quantized: Optional[bool]
+    cvm_answers: Optional[str]
+    timeout: Optional[float]
+
+
+class Options(Settings, total=False):
+    """Those of `load`, for what compiles nothing."""
+
+    symbols: Optional[Symbols]
+    shapes: Optional[Mapping[str, Iterable[int]]]
+    carry: Optional[Carry]
+    custom_ops: Union[CustomOp, Iterable[CustomOp], None]
 
 
 class Port(NamedTuple):
@@ -29,7 +64,7 @@ class Node(NamedTuple):
     place: str
     inputs: Tuple[Optional[Port], ...]
     outputs: Tuple[Optional[Port], ...]
-    attributes: dict
+    attributes: Dict[str, Any]
     blocks: Tuple[Block, ...]
 
 
@@ -60,7 +95,7 @@ class Finding(NamedTuple):
     found: str
     needed: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
         return f"{self.severity.name.lower()}: {place}{self.message}"
 
@@ -71,10 +106,10 @@ class Report(NamedTuple):
     sound: bool
     findings: Tuple[Finding, ...]
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self.sound
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n".join(map(str, self.findings)) or "sound"
 
 
@@ -86,12 +121,12 @@ class Inspection(NamedTuple):
     graph_name: str
     producer: str
     producer_version: str
-    metadata: dict
-    symbols: list
-    inputs: list
-    outputs: list
-    states: list
-    operators: dict
+    metadata: Dict[str, str]
+    symbols: List[str]
+    inputs: List[Port]
+    outputs: List[Port]
+    states: List[Port]
+    operators: Dict[str, int]
     nodes: int
     parameters: int
     parameter_bytes: int
@@ -117,7 +152,7 @@ class Compared(NamedTuple):
     """Two tensors that were compared: their names in a and b, and how far they are apart.
 
     by: what tells that they are the same tensor ('port', 'name', 'value', 'structure'; 'none': b has no such tensor).
-    mismatch: why their elements could not be set beside each other, else ''. worst: the row-major index of the largest
+    mismatch: why their elements could not be set beside each other, else ''; the distances are NaN then. worst: the row-major index of the largest
     difference, and the elements there; -1: there is none.
     """
 
@@ -148,15 +183,15 @@ class Comparison(NamedTuple):
     """
 
     same: bool
-    outputs: list
-    layers: list
-    only_a: list
-    only_b: list
+    outputs: List[Compared]
+    layers: List[Compared]
+    only_a: List[str]
+    only_b: List[str]
     first: Optional[Compared]
-    cause: list
+    cause: List[str]
     isolated: Optional[Tuple[bool, str]]
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self.same
 
 
@@ -184,9 +219,9 @@ class Quantized(NamedTuple):
 
     graph: Graph
     recipe: str
-    layers: list
-    outputs: list
-    notes: list
+    layers: List[QuantizedLayer]
+    outputs: List[QuantizedOutput]
+    notes: List[str]
     float_bytes: int
     bytes: int
     float_us: Optional[float]
@@ -197,8 +232,8 @@ class CustomOp:
     """An operator that nnex lacks, computed by Python (one that it has is computed by nnex).
 
     run(inputs, attribute): inputs are arrays (None: absent), attribute(name) is an attribute of the node or None; it
-    returns the output, or a tuple of several, which are copied; None is no output. infer(types, attribute) gives their types as texts ("f32[N,3]") from those
-    of the inputs; without it they are known when `run` has made them. It may be called from several threads. pure: equal
+    returns the output, or several in a tuple or a list of arrays, which are copied; None is no output. infer(types, attribute) gives their types as texts
+    ("f32[N,3]") from those of the inputs; without it they are known when `run` has made them. It may be called from several threads. pure: equal
     inputs give equal outputs, so that nnex may compute it ahead.
     """
 
@@ -211,5 +246,5 @@ class CustomOp:
         self.name, self.domain, self.run, self.infer = name, domain, run, infer
         self.since, self.until, self.pure = since, until, pure
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<nnex.CustomOp {f'{self.domain}:' if self.domain else ''}{self.name}>"

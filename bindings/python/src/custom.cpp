@@ -59,6 +59,16 @@ struct CustomOp {
     });
   }
 
+  /// Whether a list is of outputs, and no output in lists: of arrays, or of types as texts.
+  static bool is_outputs(PyObject* list) {
+    if (!PyList_Check(list) || PyList_Size(list) == 0) return false;
+    bool all = true;
+    each(list, [&](PyObject* item) {
+      all = all && (item == Py_None || PyUnicode_Check(item) || PyObject_HasAttrString(item, "shape"));
+    });
+    return all;
+  }
+
   /// Calls object.METHOD(inputs, attributes) with NODE's; gives what it returned as a list of as many as outputs.
   static std::vector<Ref> call(const CustomOp& op, nnex_custom_node* node, const char* method, PyObject* inputs) {
     static PyMethodDef definition = {"attribute", ask, METH_O,
@@ -76,7 +86,7 @@ struct CustomOp {
     std::vector<Ref> outputs;
     const bool several = PyList_Check(given.get()) && nnex_custom_node_outputs(node) > 1 &&
                          static_cast<size_t>(PyList_Size(given.get())) == nnex_custom_node_outputs(node);
-    if (several || PyTuple_Check(given.get()))
+    if (several || is_outputs(given.get()) || PyTuple_Check(given.get()))
       each(given.get(), [&](PyObject* item) { outputs.push_back(Ref::of(item)); });
     else
       outputs.push_back(Ref::of(given.get()));

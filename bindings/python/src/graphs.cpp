@@ -230,6 +230,28 @@ PyMethodDef methods[] = {
      METH_VARARGS | METH_KEYWORDS,
      "strip(*, names=False)\n--\n\nWithout what no run needs: texts and properties of the file; with names those of "
      "tensors inside, too."},
+    {"set_inputs",
+     [](PyObject* self, PyObject* values) -> PyObject* {
+       return guarded([&] {
+         std::vector<std::string> names;
+         std::vector<Owned<nnex_value>> owned;
+         std::vector<nnex_value*> tensors;
+         each_pair(values, [&](PyObject* name, PyObject* value) {
+           names.push_back(text_of(name));
+           const nnex_port* const port = nnex_graph_find(graph_of(self), names.back().c_str());
+           auto tensor = named(names.back(), [&] { return value_of(value, port ? Wanted(port) : Wanted()); });
+           if (auto copy = copied(tensor.get())) tensor = std::move(copy);  // the graph keeps it
+           tensors.push_back(tensor.get()), owned.push_back(std::move(tensor));
+         });
+         const auto at = pointers(names);
+         return edited(self, made<nnex_graph>([&](nnex_graph** out) {
+                         return nnex_graph_set_constants(graph_of(self), at.data(), tensors.data(), at.size(), out);
+                       }));
+       });
+     },
+     METH_O,
+     "set_inputs(values)\n--\n\nInputs of these names become constants, a dict from names to arrays; other tensors of "
+     "the graph do, too."},
     {"find",
      [](PyObject* self, PyObject* name) -> PyObject* {
        return guarded([&] { return port_or_none(nnex_graph_find(graph_of(self), text_of(name).c_str())).release(); });

@@ -205,6 +205,22 @@ Ref run_model(PyObject* self, PyObject* args, PyObject* kwargs, bool bare) {
   }
 }
 
+unsigned long long seed_of(PyObject* given) {
+  return named("seed", [&] {
+    const Ref index = need(PyNumber_Index(given));
+    const unsigned long long seed = PyLong_AsUnsignedLongLong(index.get());
+    if (PyErr_Occurred()) throw Raised();
+    return seed;
+  });
+}
+int threads_of(PyObject* given) {
+  return named("threads", [&] {
+    const int64_t threads = integer_of(given);
+    if (threads > INT32_MAX) raise(PyExc_OverflowError, "found " + std::to_string(threads) + "; needed fewer");
+    return static_cast<int>(std::max<int64_t>(threads, -1));
+  });
+}
+
 nnex_session_options options_of(int threads, unsigned long long seed) {
   if (threads < 0) refuse("found " + std::to_string(threads) + " threads; needed 0 (all) or more");
   return {sizeof(nnex_session_options), threads, seed};
@@ -213,11 +229,9 @@ nnex_session_options options_of(int threads, unsigned long long seed) {
 /// load(type, source, options, threads, seed): of a graph, too.
 PyObject* load(PyObject*, PyObject* args) {
   return guarded([&] {
-    PyObject *type = nullptr, *source = nullptr, *dict = nullptr;
-    int threads = 0;
-    unsigned long long seed = 0;
-    if (!PyArg_ParseTuple(args, "OOOiK", &type, &source, &dict, &threads, &seed)) throw Raised();
-    const nnex_session_options options = options_of(threads, seed);
+    PyObject *type = nullptr, *source = nullptr, *dict = nullptr, *threads = nullptr, *seed = nullptr;
+    if (!PyArg_ParseTuple(args, "OOOOO", &type, &source, &dict, &threads, &seed)) throw Raised();
+    const nnex_session_options options = options_of(threads_of(threads), seed_of(seed));
     Owned<nnex_model> model;
     if (is<nnex_graph>(source)) {
       // What looks carried is seen in a source.
@@ -249,11 +263,11 @@ PyObject* make_session(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&] {
     static const char* const names[] = {"threads", "seed", nullptr};
     const nnex_session_options& own = reinterpret_cast<ModelObject*>(self)->options;
-    int threads = own.threads;
-    unsigned long long seed = own.seed;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$iK:session", const_cast<char**>(names), &threads, &seed))
+    PyObject *threads = nullptr, *seed = nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OO:session", const_cast<char**>(names), &threads, &seed))
       throw Raised();
-    auto runner = std::make_unique<Runner>(model_of(self), options_of(threads, seed));
+    auto runner = std::make_unique<Runner>(
+        model_of(self), options_of(threads ? threads_of(threads) : own.threads, seed ? seed_of(seed) : own.seed));
     PyObject* const object = need(PyType_GenericAlloc(Handle<nnex_session>::type, 0)).release();
     SessionObject& session = session_of(object);
     session.handle = runner->session.get();
@@ -285,6 +299,17 @@ PyObject* model_ports(PyObject* self, void*) {
       [&] { return ports_of(kCount(model_of(self)), [&](size_t i) { return kPort(model_of(self), i); }).release(); });
 }
 
+/// Whether a tensor has the extents that a port says.
+bool has_extents(const nnex_port* port, const nnex_value* value) {
+  if (nnex_value_kind(value) != NNEX_TENSOR || nnex_port_rank(port) < 0) return true;
+  if (nnex_tensor_rank(value) != static_cast<size_t>(nnex_port_rank(port))) return false;
+  for (size_t i = 0; i < nnex_tensor_rank(value); ++i) {
+    const int64_t extent = nnex_port_extent(port, i);
+    if (extent >= 0 && extent != nnex_tensor_extents(value)[i]) return false;
+  }
+  return true;
+}
+
 /// The file of an input, as the value that it takes.
 PyObject* read_input(PyObject* self, PyObject* args) {
   return guarded([&] {
@@ -312,8 +337,13 @@ PyObject* read_input(PyObject* self, PyObject* args) {
     if (PyObject* const given = member(options, "cast")) o.cast = truth_of(given);
     if (PyObject* const given = member(options, "sample_rate")) o.sample_rate = integer_of(given);
     const std::string path = path_of(file);
-    return python_of(made<nnex_value>([&](nnex_value** out) { return nnex_port_read(port, path.c_str(), &o, out); }))
-        .release();
+    auto value = made<nnex_value>([&](nnex_value** out) { return nnex_port_read(port, path.c_str(), &o, out); });
+    if (!has_extents(port, value.get())) {
+      const std::string message = "found " + std::string(nnex_value_text(value.get())) + "; input '" + wanted +
+                                  "' needs " + nnex_port_type(port);
+      raise(nnex_error_make(NNEX_INVALID_ARGUMENT, message.c_str(), path.c_str()));
+    }
+    return python_of(std::move(value)).release();
   });
 }
 

@@ -142,11 +142,12 @@ void raise(nnex_error* error, bool timed_out) {
   pass_on(why);
   if (nnex_error_code(error) == NNEX_CANCELLED) need(PyErr_CheckSignals());  // KeyboardInterrupt, if that was it
   const Ref errors = need(PyImport_ImportModule("nnex._errors"));
-  const Ref made = need(
-      PyObject_CallMethod(errors.get(), "error_of", "iiNNNNN", static_cast<int>(nnex_error_code(error)),
-                          timed_out ? 1 : 0, text(nnex_error_code_name(error)).release(),
-                          sentence(nnex_error_message(error)).release(), text(nnex_error_where(error)).release(),
-                          sentence(nnex_error_text(error)).release(), text(nnex_error_webnn_name(error)).release()));
+  const Ref made =
+      need(PyObject_CallMethod(errors.get(), "error_of", "iiNNNNNN", static_cast<int>(nnex_error_code(error)),
+                               timed_out ? 1 : 0, text(nnex_error_code_name(error)).release(),
+                               sentence(nnex_error_message(error)).release(), text(nnex_error_where(error)).release(),
+                               sentence(nnex_error_text(error)).release(), text(nnex_error_webnn_name(error)).release(),
+                               exact(nnex_error_message(error), std::strlen(nnex_error_message(error))).release()));
   if (why) PyException_SetCause(made.get(), why.release());
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.get())), made.get());
   throw Raised();

@@ -121,13 +121,17 @@ Owned<nnex_load_options> load_options_of(PyObject* dict, const nnex_source* sour
   nnex_load_options* const o = options.get();
   if (PyObject* const symbols = member(dict, "symbols"))
     each_pair(symbols, [&](PyObject* name, PyObject* extent) {
-      need(nnex_load_options_symbol(o, text_of(name).c_str(), integer_of(extent)));
+      const std::string symbol = named("symbols", [&] { return text_of(name); });
+      const int64_t number = named("symbols: '" + symbol + "'", [&] { return integer_of(extent); });
+      need(nnex_load_options_symbol(o, symbol.c_str(), number));
     });
   if (PyObject* const shapes = member(dict, "shapes")) {
     each_pair(shapes, [&](PyObject* name, PyObject* shape) {
+      const std::string input = named("shapes", [&] { return text_of(name); });
       std::vector<int64_t> extents;
-      each(shape, [&](PyObject* extent) { extents.push_back(integer_of(extent)); });
-      need(nnex_load_options_shape(o, text_of(name).c_str(), extents.size(), extents.data()));
+      named("shapes: '" + input + "'",
+            [&] { each(shape, [&](PyObject* extent) { extents.push_back(integer_of(extent)); }); });
+      need(nnex_load_options_shape(o, input.c_str(), extents.size(), extents.data()));
     });
   }
   if (PyObject* const carry = member(dict, "carry")) {

@@ -106,7 +106,8 @@ struct SaveOptions {
     };
     c.format = words("format", format), c.name = words("name", name);
     c.custom = truth("custom"), c.overwrite = truth("overwrite"), c.external_data = truth("external_data"),
-    c.keep_fragments = truth("keep_fragments");
+    c.keep_fragments = truth("keep_fragments"), c.prove = truth("prove");
+    if (PyObject* const opset = member(dict, "opset")) c.opset = named("opset", [&] { return integer_of(opset); });
   }
 };
 
@@ -262,10 +263,14 @@ PyObject* compare(PyObject*, PyObject* args) {
   });
 }
 
-PyObject* read_value(PyObject*, PyObject* path) {
+PyObject* read_value(PyObject*, PyObject* args) {
   return guarded([&] {
+    PyObject *path = nullptr, *type = nullptr;
+    if (!PyArg_ParseTuple(args, "OO", &path, &type)) throw Raised();
     const std::string from = path_of(path);
-    return python_of(made<nnex_value>([&](nnex_value** out) { return nnex_tensor_read(from.c_str(), out); })).release();
+    const nnex_dtype dtype = type == Py_None ? NNEX_NONE : dtype_of(type);
+    return python_of(made<nnex_value>([&](nnex_value** out) { return nnex_tensor_read_as(from.c_str(), dtype, out); }))
+        .release();
   });
 }
 
@@ -298,7 +303,7 @@ PyMethodDef report_functions[] = {{"check", check, METH_VARARGS, nullptr},
                                   {"convert", convert, METH_VARARGS, nullptr},
                                   {"view", view, METH_VARARGS, nullptr},
                                   {"compare", compare, METH_VARARGS, nullptr},
-                                  {"read_value", read_value, METH_O, nullptr},
+                                  {"read_value", read_value, METH_VARARGS, nullptr},
                                   {"write_value", write_value, METH_VARARGS, nullptr},
                                   {"environment", environment, METH_NOARGS, nullptr},
                                   {"has", has, METH_O, nullptr},

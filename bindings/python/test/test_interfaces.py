@@ -1,5 +1,6 @@
 """What other libraries and programs expect of objects: DLPack, ends of runs, the collector of cycles, errors, ONNX Runtime's and WebNN's shapes."""
 
+import errno
 import gc
 import inspect
 import json
@@ -349,6 +350,61 @@ class Others(unittest.TestCase):
         for error in (caught.exception, again):
             self.assertEqual((type(error), error.filename, error.errno, error.code), (nnex.NotFound, "nope.onnx", 2, "unreadable"))
             self.assertIn("cannot open 'nope.onnx'", str(error))
+
+    def test_errors_of_files_are_those_of_the_system(self):
+        graph = nnex.parse_graph("graph m(x: f32[N]) -> (y) { y = copy(x); }")
+        with tempfile.TemporaryDirectory() as folder:
+            here = pathlib.Path(folder)
+            nnex.convert(graph, here / "m.onnx")
+            for call, kind, number, name in (
+                (lambda: nnex.convert(graph, here / "m.onnx"), FileExistsError, errno.EEXIST, here / "m.onnx"),
+                (lambda: nnex.convert(graph, here / "no/m.onnx"), FileNotFoundError, errno.ENOENT, here / "no"),
+                (lambda: nnex.load(here / "m.onnx/x"), nnex.Unreadable, errno.ENOTDIR, here / "m.onnx/x"),
+                (lambda: nnex.load(os.fsdecode(b"\xff.onnx")), FileNotFoundError, errno.ENOENT, "\udcff.onnx"),
+            ):
+                with self.subTest(name=name), self.assertRaises(kind) as caught:
+                    call()
+                again = pickle.loads(pickle.dumps(caught.exception))
+                for error in (caught.exception, again):
+                    self.assertEqual((error.errno, error.filename), (number, str(name)))
+            for system, kind in ((errno.EACCES, PermissionError), (errno.ENOSPC, nnex.Unreadable)):  # for root nothing is forbidden
+                message = f"cannot write 'x': {os.strerror(system)}"
+                error = nnex._errors.error_of(2, 0, "unreadable", message, "", message, "", message)
+                self.assertIsInstance(error, kind)
+                self.assertEqual((error.errno, error.filename), (system, "x"))
+            with self.assertRaisesRegex(nnex.Exists, "overwrite=True replaces it"):
+                nnex.convert(graph, here / "m.onnx")
+
+    def test_hints_are_pythons(self):
+        batch = nnex.parse_graph("graph m(x: f32[batch_size,3]) -> (y) { y = copy(x); }")
+        with self.assertRaisesRegex(nnex.InvalidArgument, 'symbols={"batch_size": 1} fixes them'):
+            nnex.convert_to_bytes(batch, "webnn")
+        nnex.convert_to_bytes(batch, "webnn", symbols={"batch_size": 1})
+        with self.assertRaisesRegex(nnex.InvalidArgument, "^recipe: found"):
+            nnex.quantize(batch, recipe="{}")
+        with self.assertRaises(nnex.InvalidArgument) as caught:
+            nnex.load(batch)(np.zeros(4, "f4"))
+        self.assertEqual((caught.exception.where, caught.exception.message), ("input 'x'", "found f32[4]; needed f32[batch_size,3]"))
+        with self.assertRaises(nnex.TimedOut):
+            nnex.load_graph(nnex.convert_to_bytes(batch, "onnx"), timeout=1e-9)
+
+    def test_arguments_are_told_by_name(self):
+        graph = nnex.parse_graph("graph m(x: f32[N,3]) -> (y) { y = copy(x); }")
+        for options, said in (({"symbols": {"N": "a"}}, "symbols: 'N': 'str'"), ({"shapes": {"x": ("N", 3)}}, "shapes: 'x': 'str'"), ({"shapes": {"x": 3}}, "shapes: 'x': 'int'"),
+                              ({"custom_ops": 3}, "custom_ops: found int"), ({"memory_limit": 1e9}, "memory_limit: found float"), ({"memory_limt": 1}, "did you mean 'memory_limit'?")):
+            with self.subTest(options), self.assertRaisesRegex(TypeError, said):
+                nnex.load(graph, **options)
+        nnex.load(graph, memory_limit=np.int64(10**9), optimize=np.False_, symbols={"N": np.int32(2)})
+        with self.assertRaisesRegex(TypeError, "did you mean 'weights'?"):
+            nnex.quantize(graph, wieghts="int4")
+
+    def test_a_list_of_arrays_is_outputs(self):
+        for outputs in (1, 2):
+            names = ["y", "z"][:outputs]
+            model = nnex.load(nnex.parse_graph(f"graph m(x: f32[N]) -> ({', '.join(names)}) {{ [{', '.join(names)}] = custom ':T:'([x]); }}"),
+                              custom_ops=[nnex.CustomOp("T", lambda inputs, attribute: [inputs[0]] * outputs)])
+            made = model.run([1.0, 2.0])
+            self.assertEqual([made[name].tolist() for name in names], [[1, 2]] * outputs)
 
     def test_a_folder_can_be_named(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -17,6 +17,24 @@ SUM = "graph g(x: f32[2], sum_in: f32[2]) -> (y, sum_out) { sum_out = add(x, sum
 PRODUCT = "graph m(x: f32[N,4]) -> (y) { w = f32[4,2](%s); y = matmul(x, w); }" % ", ".join(map(str, range(8)))
 
 
+class Archives(unittest.TestCase):
+    def test_any_model_lies_in_one(self):
+        import io
+        import tarfile
+
+        onnx = nnex.convert_to_bytes(nnex.parse_graph(PRODUCT), "onnx", symbols={"N": 1})
+        webnn = nnex.convert_to_bytes(onnx, "webnn")
+        for files in (onnx, webnn, {f"folder/{name}": content for name, content in onnx.items()}):
+            for mode in ("w", "w:gz"):
+                packed = io.BytesIO()
+                with tarfile.open(fileobj=packed, mode=mode) as archive:
+                    for name, content in files.items():
+                        entry = tarfile.TarInfo(name)
+                        entry.size = len(content)
+                        archive.addfile(entry, io.BytesIO(content))
+                self.assertEqual(nnex.load(packed.getvalue())([[1, 0, 0, 0]]).tolist(), [[0, 1]])
+
+
 class Options(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

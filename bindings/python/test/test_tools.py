@@ -72,6 +72,27 @@ class Tools(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "needed"):
             nnex.compare(SHAPES / "model.onnx", SHAPES / "model.onnx", {"picure": x})
 
+    def test_where_nothing_was_compared_no_gate_is_passed(self):
+        x = np.zeros((2, 2), "float32")
+        relu = nnex.parse_graph(RELU)
+        found = nnex.compare(relu, {"y": np.zeros((1, 2), "float32")}, [x])
+        self.assertFalse(found)
+        far = found.outputs[0]
+        self.assertTrue(all(number != number for number in (far.max_absolute, far.max_relative, far.cosine, far.sqnr_db)))
+        self.assertTrue(nnex.compare(relu, {"y": [[0, 0], [0, 0]]}, [x]))
+        with self.assertRaisesRegex(nnex.InvalidArgument, "found a tensor 'yy', which a does not have; did you mean 'y'?"):
+            nnex.compare(relu, {"yy": x}, [x])
+        for tolerance in ("atol", "rtol", "ulp"):
+            with self.assertRaisesRegex(ValueError, f"{tolerance}: found -1; needed 0 or more"):
+                nnex.compare(relu, relu, [x], **{tolerance: -1})
+
+    def test_convert_takes_an_opset_and_proves(self):
+        made = nnex.convert_to_bytes(nnex.parse_graph(RELU), "onnx", opset=20)
+        self.assertIn(b"\x10\x14", made["model.onnx"])  # opset_import: version 20
+        with tempfile.TemporaryDirectory() as folder:
+            nnex.convert(made, pathlib.Path(folder, "m.onnx"), opset=18, prove=True)
+            self.assertTrue(nnex.compare(made, pathlib.Path(folder, "m.onnx"), np.ones((1, 2), "float32")))
+
     def test_view(self):
         self.assertTrue(nnex.view(SHAPES / "model.onnx").startswith(b"<!"))
         self.assertIn(b"digraph", nnex.view(SHAPES / "model.onnx", format="dot"))
