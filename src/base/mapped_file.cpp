@@ -59,6 +59,10 @@ Result<uint64_t> size_of(int descriptor, const std::string& path) {
   return static_cast<uint64_t>(about.st_size);
 }
 
+int64_t modified_at(const struct stat& about) {
+  return int64_t{about.st_mtim.tv_sec} * 1'000'000'000 + about.st_mtim.tv_nsec;
+}
+
 /// O_NONBLOCK: opening a pipe or a device must not wait; regular files ignore it. A path that the system would cut at
 /// a character 0 is that of another file.
 Descriptor open_to_read(const std::string& path) {
@@ -92,6 +96,14 @@ Result<std::string> read_begin(const std::string& path, size_t max) {
   return begin;
 }
 
+Status MappedFile::check_unwritten() const {
+  struct stat about = {};
+  if (!mapped_ || ::stat(path_.c_str(), &about) != 0) return {};
+  if (about.st_dev != opened_.device || about.st_ino != opened_.inode) return {};
+  if (static_cast<uint64_t>(about.st_size) == size_ && modified_at(about) == opened_.modified) return {};
+  return failure(Code::unreadable, "'{}' was written to while it was mapped; load it again", path_);
+}
+
 std::shared_ptr<MemoryAccount> default_account() { return std::make_shared<MemoryAccount>(usable_memory() / 4 * 3); }
 
 Result<MappedFile> MappedFile::open(const std::string& path, MapPolicy policy, std::shared_ptr<MemoryAccount> account) {
@@ -121,6 +133,10 @@ Result<MappedFile> MappedFile::from_descriptor(int descriptor, const std::string
     if (address == MAP_FAILED) return failed("map", path, errno);
     file.data_ = static_cast<char*>(address);
     file.mapped_ = true;
+    file.path_ = path;
+    struct stat about = {};
+    if (::fstat(descriptor, &about) != 0) return failed("open", path, errno);
+    file.opened_ = {about.st_dev, about.st_ino, modified_at(about)};
   } else {
     file.account_ = std::move(account);
     file.size_ = static_cast<size_t>(size);

@@ -42,6 +42,9 @@ class MappedFile {
 
   std::string_view bytes() const { return {data_, size_}; }
   bool mapped() const { return mapped_; }
+  /// Error where a file that is mapped was written to since: unreadable. One that was replaced stays as it was, and so
+  /// do copies.
+  Status check_unwritten() const;
   /// Gives the memory of whole pages inside [offset, offset + size) back; their bytes are read from the file again when
   /// touched. Does nothing where the file was copied.
   void release_pages(uint64_t offset, uint64_t size) const;
@@ -51,12 +54,21 @@ class MappedFile {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(mapped_, other.mapped_);
+    path_.swap(other.path_);
+    std::swap(opened_, other.opened_);
     account_.swap(other.account_);
   }
 
   char* data_ = nullptr;
   size_t size_ = 0;
   bool mapped_ = false;
+  /// Which file it was, and when somebody wrote to it last.
+  struct Opened {
+    uint64_t device = 0, inode = 0;
+    int64_t modified = 0;  ///< Nanoseconds since 1970.
+  };
+  std::string path_;
+  Opened opened_;
   std::shared_ptr<MemoryAccount> account_;  ///< Of a copy.
 };
 

@@ -11,6 +11,7 @@
 #include "base/cache.h"
 #include "base/guarded.h"
 #include "base/loading.h"
+#include "base/mapped_file.h"
 #include "base/nearest.h"
 #include "base/quota.h"
 #include "graph/exact.h"
@@ -59,6 +60,7 @@ struct Model::Impl {
   };
   Due due;
   std::atomic<bool> is_due{false};
+  std::atomic<bool> files_checked{false};
   std::mutex telling;  ///< Of `cache`.
   CacheInfo cache;
 
@@ -69,6 +71,9 @@ struct Model::Impl {
   static Result<Model> cached(const std::string& path, const LoadOptions& options,
                               FunctionRef<Result<ReadGraph>()> load);
   void told(CacheUse use, std::string file, std::string why);
+  /// Before the first plan, which packs what the files hold: whether mapped ones are as they were. Later ones go by
+  /// what was packed. Error: unreadable.
+  Status check_files();
   /// Something was planned: what is due is kept now.
   void planned();
 };
@@ -285,6 +290,18 @@ Result<Model> Model::Impl::found(const run::CacheEntry& entry, Mapping map, cons
   return model;
 }
 
+Status Model::Impl::check_files() {
+  if (!kOpensFiles || files_checked) return {};
+  const std::lock_guard lock(compiled->planning);
+  std::set<const MappedFile*> files;
+  for (uint32_t n = 0; n < compiled->graph.value_count(); ++n)
+    if (const Tensor* t = compiled->graph[ValueId{n}].constant.tensor())
+      if (const MappedFile* file = file_of(t->owner())) files.insert(file);
+  for (const MappedFile* file : files) NNEX_TRY(file->check_unwritten());
+  files_checked = true;
+  return {};
+}
+
 void Model::Impl::planned() {
   if (!kOpensFiles || !is_due || !is_due.exchange(false)) return;
   const Status status = guarded([&] {
@@ -388,6 +405,7 @@ auto Session::Impl::once(std::span<const Value> inputs, F&& run) -> decltype(run
       return failure(Code::invalid_argument, "found {} inputs; the model takes {}", inputs.size(), needed);
     std::map<std::string, int64_t> symbols;
     for (size_t i = 0; i < needed; ++i) NNEX_TRY(check_input(model->taken[i], inputs[i], symbols));
+    NNEX_TRY(model->check_files());
     auto result = run();
     if (result.ok()) model->planned();
     return result;

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "base/mapped_file.h"
@@ -142,6 +144,39 @@ TEST(ConstantMemory, MappedFilesAreReadAgain) {
   ASSERT_TRUE(model.ok()) << model.error().text();
   const Model copied = loaded(products(-1));
   for (int64_t rows : {1, 7, 300, 1}) EXPECT_EQ(answer(*model, rows), answer(copied, rows));
+  std::filesystem::remove(path);
+}
+
+/// What is written over a mapped file before the first run would be the answer, or the end of the process.
+TEST(ConstantMemory, MappedFilesThatWereWrittenToAreRefused) {
+  const std::string path = ::testing::TempDir() + "/nnex_written_" + std::to_string(getpid()) + ".onnx";
+  const std::string bytes = products(3);
+  const auto put = [&](std::string_view content) { std::ofstream(path, std::ios::binary) << content; };
+  const auto load = [&](Mapping map) {
+    LoadOptions options;
+    options.map = map;
+    return Model::load(path, options);
+  };
+  const Value x(rows_of(3));
+  for (const std::string_view after : {std::string_view(bytes), std::string_view(bytes).substr(0, 20)}) {
+    put(bytes);
+    auto mapped = load(Mapping::always), copied = load(Mapping::never);
+    ASSERT_TRUE(mapped.ok() && copied.ok());
+    auto session = mapped->session();
+    put(after);
+    std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::hours(1));
+    const auto run = session.run(std::span<const Value>(&x, 1));
+    ASSERT_FALSE(run.ok());
+    EXPECT_EQ(run.error().code(), Code::unreadable);
+    EXPECT_EQ(run.error().message(), "'" + path + "' was written to while it was mapped; load it again");
+    EXPECT_EQ(answer(*copied, 3), answer(loaded(bytes), 3));
+  }
+  put(bytes);
+  auto replaced = load(Mapping::always);
+  ASSERT_TRUE(replaced.ok());
+  std::filesystem::remove(path);
+  put("another file");
+  EXPECT_EQ(answer(*replaced, 3), answer(loaded(bytes), 3));
   std::filesystem::remove(path);
 }
 
