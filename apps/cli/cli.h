@@ -78,9 +78,8 @@ Result<ModelSource> source_of(const std::string& path);
 
 /// What a model may be, for help.
 inline constexpr const char* kModelHelp =
-    "The model: an .onnx, .onnxtxt or .webnn file; a folder, an archive (.tar, .tgz, .tar.gz) or the text (.nnef) of "
-    "NNEF; a "
-    "folder of CVM's symbol and params, or SYMBOL+PARAMS; - is standard input";
+    "The model: an .onnx, .onnxtxt or .webnn file; a folder or the text (.nnef) of NNEF; a folder of CVM's symbol and "
+    "params, or SYMBOL+PARAMS; an archive of any of them (.tar, .tgz, .tar.gz); - is standard input";
 
 /// How a model is read: options of every verb that takes one.
 struct ReadingOptions {

@@ -178,7 +178,7 @@ class ReplacementProof {
                 : after_[p.to].producer.valid() ? operators(after_, nodes_after(p.to))
                                                 : "input";
     out.elements = d.count;
-    out.max_absolute = d.max_absolute;
+    if (d.mismatch.empty()) out.max_absolute = d.max_absolute;
     out.same = d.same();
     if (!out.same)
       out.reason = d.mismatch.empty() ? fmt::format("{} of {} elements differ, by {:.3g} at most", d.differing, d.count,
