@@ -432,6 +432,9 @@ Owned<nnex_value> tensor_of(PyObject* data, nnex_dtype wanted) {
                     !type_of(wanted)->format;
   if (bits)  // those of bfloat16 in uint16
     if (auto same = value_of_buffer(data, wanted)) return same;
+  if (PyBytes_Check(data) || PyByteArray_Check(data))
+    raise(PyExc_TypeError,
+          std::string("found bytes; needed a shape, of the elements of ") + numpy_name(wanted) + " that they are");
   const Ref lists = lists_of(value.get());
   return value_of_numbers(lists.get(), wanted, is_array(data) ? data : nullptr);
 }

@@ -45,6 +45,10 @@ class Conversion(unittest.TestCase):
         again = nnex.Value(nnex.Value([[1.5, 2.0]], "bfloat16").tobytes(), "bfloat16", shape=(1, 2))
         self.assertEqual((again.shape, again.tolist()), ((1, 2), [[1.5, 2.0]]))
         self.assertEqual(nnex.Value(np.float32([1, 2]), "float32", shape=[2, 1]).tolist(), [[1], [2]])
+        for bare in (b"abcd", bytearray(b"abcd")):
+            self.assertEqual(nnex.Value(bare, "uint8").tolist(), list(b"abcd"))
+            with self.assertRaisesRegex(TypeError, "needed a shape"):
+                nnex.Value(bare, "float32")
         for data, arguments, error in ((b"abc", {"dtype": "int4", "shape": (2,)}, ValueError), (b"abc", {"shape": (3,)}, TypeError), ([1], {"dtype": "int8", "shape": (1,)}, TypeError)):
             with self.assertRaises(error):
                 nnex.Value(data, **arguments)
