@@ -49,8 +49,9 @@ class ModelSource {
   /// The same, not copied.
   static ModelSource memory(OwnedBytes bytes, std::string name = "the model");
   /// Several files: CVM's symbol and params, a .webnn text with its weights, an .onnx file with its external tensors,
-  /// graph.nnef with its variables. Which is the model is told by the names as in a folder on disk; two files that are
-  /// CVM's may have any names. Two files of one name are refused by whoever reads: invalid_argument.
+  /// graph.nnef with its variables. `name` tells which is the model where a file is called so; else the names do, as in
+  /// a folder on disk, or the only model in folders among them. What it names lies beside it; two files that are CVM's
+  /// may have any names. Two files of one name are refused by whoever reads: invalid_argument.
   static ModelSource memory(std::vector<NamedBytes> files, std::string name = "the model");
   /// The files that callbacks give; which is the model is told as of several files in memory.
   static ModelSource callbacks(FileReader reader, std::string name = "the model");

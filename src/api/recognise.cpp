@@ -152,14 +152,14 @@ bool is_named_model(std::string_view name) {
   return false;
 }
 
-/// The one of `found`, models in `folder`; the folder itself where there is none.
-Result<std::string> only_of(const std::string& folder, std::vector<std::string> found) {
+/// The one of `found`, models in what is `shown`; nothing where there is none.
+Result<std::string> only_of(const std::string& shown, std::vector<std::string> found) {
   std::sort(found.begin(), found.end());
   if (found.size() > 1)
-    return failure(Code::unreadable, "'{}' holds {} models; name one of them: {}{}", folder, found.size(),
+    return failure(Code::unreadable, "{} holds {} models; name one of them: {}{}", shown, found.size(),
                    joined(std::span(found).first(std::min<size_t>(4, found.size())), ", "),
                    found.size() > 4 ? ", ..." : "");
-  return found.empty() ? folder : found[0];
+  return found.empty() ? std::string() : found[0];
 }
 
 /// The folder that all these files lie in; empty: there is none.
@@ -179,8 +179,12 @@ Result<std::string> only_model(const std::string& folder) {
   for (const auto& entry : fs::directory_iterator(folder, error))
     if (is_named_model(entry.path().filename().string()) && entry.is_regular_file(error))
       found.push_back(entry.path().string());
-  return only_of(folder, std::move(found));
+  NNEX_ASSIGN(std::string only, only_of("'" + folder + "'", std::move(found)));
+  return only.empty() ? folder : only;
 }
+
+/// The folder of a file among others, with its slash; empty: there is none.
+std::string folder_of(const std::string& name) { return name.substr(0, name.rfind('/') + 1); }
 
 /// Which of a model's files on callbacks, in memory or in an archive is the model.
 class FileFinder {
@@ -192,11 +196,9 @@ class FileFinder {
 
   Status find() {
     if (names_.empty()) return failure(Code::unreadable, "{} holds no files", shown_);
-    if (out_.alone) return file(names_[0]);
-    if (files_.has("graph.nnef")) {
-      out_.format = ModelFormat::nnef_folder;
-      return {};
-    }
+    if (out_.alone) return model(names_[0]);
+    if (std::count(names_.begin(), names_.end(), out_.path)) return model(out_.path);
+    if (files_.has("graph.nnef")) return model("graph.nnef");
     NNEX_ASSIGN(const bool found, find_named());
     return found ? Status() : by_content();
   }
@@ -207,15 +209,41 @@ class FileFinder {
       NNEX_TRY(cvm("symbol", "params"));
       return true;
     }
-    std::vector<std::string> named;
-    std::copy_if(names_.begin(), names_.end(), std::back_inserter(named), is_named_model);
-    if (named.empty()) return false;
-    NNEX_ASSIGN(const std::string only, only_of(out_.path, std::move(named)));
-    NNEX_TRY(file(only));
+    std::vector<std::string> named = those(is_named_model);
+    if (named.empty()) named = those([&](const std::string& name) { return is_folders(name); });
+    NNEX_ASSIGN(const std::string only, only_of(shown_, std::move(named)));
+    if (only.empty()) return false;
+    NNEX_TRY(model(only));
     return true;
   }
 
  private:
+  template <class F>
+  std::vector<std::string> those(F is) const {
+    std::vector<std::string> out;
+    std::copy_if(names_.begin(), names_.end(), std::back_inserter(out), is);
+    return out;
+  }
+  /// Whether a file makes the folder that it is in a model.
+  bool is_folders(const std::string& name) const {
+    const std::string folder = folder_of(name), file = name.substr(folder.size());
+    return file == "graph.nnef" || (file == "symbol" && files_.has(folder + "params"));
+  }
+
+  /// This file is the model; what it names lies beside it.
+  Status model(const std::string& name) {
+    const std::string folder = folder_of(name), last = name.substr(folder.size());
+    if (!out_.alone && last == "graph.nnef") {
+      out_.format = ModelFormat::nnef_folder;
+    } else {
+      NNEX_TRY(file(name));
+    }
+    if (folder.empty() || out_.format == ModelFormat::cvm || out_.format == ModelFormat::cvm_lone) return {};
+    out_.files = std::make_shared<const Container>(files_.below(folder.substr(0, folder.size() - 1)));
+    out_.main = last;
+    return {};
+  }
+
   Status cvm(std::string symbol, std::string params) {
     out_.format = ModelFormat::cvm;
     out_.cvm = {std::move(symbol), std::move(params)};
@@ -235,8 +263,9 @@ class FileFinder {
     out_.format = found.format;
     out_.main = name;
     if (found.format == ModelFormat::cvm_symbol) {
-      for (const std::string& params : {name.substr(0, name.rfind('.')) + ".params", std::string("params")})
-        if (files_.has(params)) return cvm(name, params);
+      const std::string folder = folder_of(name), last = name.substr(folder.size());
+      for (const std::string& params : {last.substr(0, last.rfind('.')) + ".params", std::string("params")})
+        if (files_.has(folder + params)) return cvm(name, folder + params);
       out_.format = ModelFormat::cvm_lone;
       out_.lone = {fmt::format("{} is CVM's symbol without its params; needed both files", shown), name};
     } else if (found.format == ModelFormat::cvm_params) {
@@ -250,19 +279,21 @@ class FileFinder {
   /// No name tells: CVM's two files have many, and any other model may be the only file that begins as one.
   Status by_content() {
     constexpr size_t kMaxLookedInto = 16;
-    std::string symbol, params, other;
+    std::vector<std::string> symbols, params;
+    std::string other;
     for (const std::string& name : names_) {
       if (names_.size() > kMaxLookedInto) break;
       NNEX_ASSIGN(const FileKind found, kind(name));
-      if (found.format == ModelFormat::cvm_symbol && symbol.empty()) symbol = name;
-      if (found.format == ModelFormat::cvm_params && params.empty()) params = name;
+      if (found.format == ModelFormat::cvm_symbol) symbols.push_back(name);
+      if (found.format == ModelFormat::cvm_params) params.push_back(name);
       const bool script = found.what == kModule || found.what == kJavaScript;
       if (found.format == ModelFormat::webnn || found.format == ModelFormat::nnef_text || (script && other.empty()))
         other = name;
     }
-    if (!symbol.empty() && !params.empty()) return cvm(symbol, params);
-    if (!symbol.empty() || !params.empty()) return file(symbol.empty() ? params : symbol);
-    if (!other.empty()) return file(other);
+    if (params.size() > 1 && symbols.size() > 1) NNEX_TRY(only_of(shown_, symbols));
+    if (!symbols.empty() && !params.empty()) return cvm(symbols[0], params[0]);
+    if (!symbols.empty() || !params.empty()) return file(symbols.empty() ? params[0] : symbols[0]);
+    if (!other.empty()) return model(other);
     const std::string hint = files_.elsewhere("graph.nnef");
     return failure(Code::unreadable,
                    "none of the {} files of {} is a model; needed a name in .onnx, .webnn, .tar, .tgz, "
@@ -273,7 +304,7 @@ class FileFinder {
 
   std::string shown_;
   Recognised& out_;
-  const Container& files_;
+  const Container files_;
   std::vector<std::string> names_;
 };
 

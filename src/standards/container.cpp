@@ -113,18 +113,18 @@ Result<Container> Container::of_reader(std::string name, FileReader reader) {
 
 std::vector<std::string> Container::names() const {
   std::vector<std::string> out;
+  const auto take = [&](const std::string& key) {
+    if (key.starts_with(below_)) out.push_back(key.substr(below_.size()));
+  };
   if (given_)
-    for (const auto& [key, name] : given_->names) out.push_back(name);
-  for (const auto& [name, bytes] : files_) out.push_back(name);
+    for (const auto& [key, name] : given_->names) take(key);
+  for (const auto& [key, bytes] : files_) take(key);
   return out;
 }
 
 Container Container::below(const std::string& folder) const {
-  Container out;
-  out.path_ = path_, out.owner_ = owner_;
-  const std::string begin = folder + "/";
-  for (const auto& [name, bytes] : files_)
-    if (name.starts_with(begin)) out.files_.emplace(name.substr(begin.size()), bytes);
+  Container out = *this;
+  out.below_ += folder + "/";
   return out;
 }
 
@@ -139,13 +139,13 @@ bool Container::has(const std::string& name) const {
     return opened.ok() ? opened->get() >= 0 : opened.error().code() == Code::unreadable;
   }
   auto key = key_of(name);
-  return key.ok() && (given_ ? given_->names.count(*key) : files_.count(*key));
+  return key.ok() && (given_ ? given_->names.count(below_ + *key) : files_.count(below_ + *key));
 }
 
 Result<FileBytes> Container::read(const std::string& name) const {
   NNEX_ASSIGN(auto file, find(folder_ ? "the file" : "the file name", name, place(name)));
   if (file) return std::move(*file);
-  return failure(Code::unreadable, "'{}' holds no '{}'", path_.empty() ? "a model from memory" : path_, name);
+  return failure(Code::unreadable, "'{}' holds no '{}{}'", path_.empty() ? "a model from memory" : path_, below_, name);
 }
 
 Result<std::optional<FileBytes>> Container::find(const std::string& what, const std::string& name,
@@ -156,7 +156,7 @@ Result<std::optional<FileBytes>> Container::find(const std::string& what, const 
     return file ? std::optional(FileBytes{file->bytes(), file}) : std::nullopt;
   }
   NNEX_ASSIGN(const std::vector<std::string> parts, path_parts(what, name));
-  const std::string key = joined(parts, "/");
+  const std::string key = below_ + joined(parts, "/");
   if (!given_) {
     auto at = files_.find(key);
     return at != files_.end() ? std::optional(FileBytes{at->second, owner_}) : std::nullopt;
@@ -173,14 +173,14 @@ Result<std::optional<FileBytes>> Container::find(const std::string& what, const 
 
 std::string Container::place(const std::string& name) const {
   if (auto added = added_.find(name); added != added_.end()) return added->second.place;
-  if (!folder_) return fmt::format("{}: {}", path_, name);
+  if (!folder_) return fmt::format("{}: {}{}", path_, below_, name);
   return path_.empty() || path_.back() == '/' ? path_ + name : fmt::format("{}/{}", path_, name);
 }
 
 bool Container::has_ending(const std::string& ending) const {
-  const auto ends = [&](const auto& file) { return file.first.ends_with(ending); };
-  if (std::any_of(files_.begin(), files_.end(), ends) || std::any_of(added_.begin(), added_.end(), ends)) return true;
-  if (given_ && std::any_of(given_->names.begin(), given_->names.end(), ends)) return true;
+  std::vector<std::string> all = names();
+  for (const auto& [name, file] : added_) all.push_back(name);
+  if (std::any_of(all.begin(), all.end(), [&](const std::string& name) { return name.ends_with(ending); })) return true;
   if (!folder_ || path_.empty()) return false;
   constexpr int kDepth = 8, kFiles = 10'000;
   std::error_code error;

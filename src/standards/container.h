@@ -63,9 +63,9 @@ class Container {
   /// The same; nothing where there is no such file. `what` names it in messages about its name, `shown` in others.
   Result<std::optional<FileBytes>> find(const std::string& what, const std::string& name,
                                         const std::string& shown) const;
-  /// The names of the files of an archive, or of those that callbacks give, each as they name it; none of folders.
+  /// The names of the files of an archive, or of those that callbacks give; none of folders.
   std::vector<std::string> names() const;
-  /// An archive's files below a folder of it, which the names then begin at; what it unpacked is shared.
+  /// What an archive or callbacks have below a folder, which names then begin at; places say where that is.
   Container below(const std::string& folder) const;
   /// Whether there is a file of such an ending, links aside.
   bool has_ending(const std::string& ending) const;
@@ -79,6 +79,7 @@ class Container {
   std::shared_ptr<FolderFiles> folder_;  ///< Null: an archive, callbacks, or nothing.
   struct Given;
   std::shared_ptr<Given> given_;  ///< What callbacks give; null: another kind.
+  std::string below_;             ///< Of it, or of an archive: the folder that names begin at, with its slash.
   std::shared_ptr<const void> owner_;
   std::map<std::string, std::string_view> files_;
   struct Added {

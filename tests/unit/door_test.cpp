@@ -126,6 +126,53 @@ TEST(Door, TwoFilesOfCvmUnderAnyNames) {
   expect_answers(load_model(ModelSource::memory(files)), kWhole);
 }
 
+/// The files in a folder, the first model file under a name of its own.
+Files in_folder(const std::string& folder, Files files, const std::string& called = {}) {
+  if (!called.empty()) files[0].name = called;
+  for (NamedBytes& file : files) file.name = folder + "/" + file.name;
+  return files;
+}
+Files operator+(Files a, const Files& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+TEST(Door, WhatAModelNamesLiesBesideIt) {
+  const Files readme = {{"README", "text"}};
+  for (Format format : kFormats) {
+    SCOPED_TRACE(name(format));
+    expect_answers(load_model(ModelSource::memory(in_folder("a/b", files_of(format)) + readme)), wanted(format));
+    expect_answers(load_model(ModelSource::memory(in_folder("./a", files_of(format)))), wanted(format));
+  }
+  const Files apart = in_folder("a", {onnx_files()[0]}) + Files{onnx_files()[1]};
+  expect_error(load_model(ModelSource::memory(apart)), Code::unreadable, "no such file");
+  Files nnef = in_folder("a", files_of(Format::nnef));
+  nnef.pop_back();
+  expect_error(load_model(ModelSource::memory(nnef + readme, "box")), Code::unreadable, "'box' holds no 'a/");
+}
+
+TEST(Door, OneOfSeveralModelsIsNamed) {
+  for (Format format : kFormats) {
+    SCOPED_TRACE(name(format));
+    Files other = files_of(format);
+    const auto cvm = {cvm_model::Param{"w", Tensor::of<int8_t>(Shape{3}, {50, 60, 70})}, cvm_model::base_params()[1]};
+    other[1].bytes.back() ^= 1;
+    if (format == Format::cvm) other[1].bytes = cvm_model::write_params(cvm);
+    const Files two = in_folder("a", files_of(format)) + in_folder("b", other), first = files_of(format);
+    expect_answers(load_model(ModelSource::memory(two, "a/" + first[0].name)), wanted(format));
+    auto b = load_model(ModelSource::memory(two, "b/" + first[0].name));
+    ASSERT_TRUE(b.ok()) << b.error().text();
+    EXPECT_NE(answers(*b), wanted(format)) << "weights of its own";
+    expect_error(load_model(ModelSource::memory(two)), Code::unreadable,
+                 "the model holds 2 models; name one of them: a/" + first[0].name + ", b/" + first[0].name);
+  }
+  const Files pairs = in_folder("a", cvm_files(), "one") + in_folder("b", cvm_files(), "two");
+  expect_error(load_model(ModelSource::memory(pairs, "box")), Code::unreadable,
+               "'box' holds 2 models; name one of them");
+  const Files models = {onnx_files()[0], {"other.onnx", "?"}, onnx_files()[1]};
+  expect_answers(load_model(ModelSource::memory(models, "net.onnx")), kReal);
+}
+
 TEST(Door, OptionsOfLoading) {
   pb::Graph g{{pb::node("Relu", {"x"}, {"y"})}, {pb::value("x", {-1, 3})}, {pb::value("y", {-1, 3})}};
   LoadOptions options;
