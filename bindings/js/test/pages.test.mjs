@@ -174,8 +174,11 @@ const { ml } = navigator;
 ml.createContext().then((context) => new MLGraphBuilder(context).constructor === nnex.MLGraphBuilder && navigator.ml === nnex.ml).then(String, String).then((text) => { window.answered = text; });
 window.ready = true;
 </script>`;
+/** The page under a Content-Security-Policy. */
+const under = (policy) => html.replace('<title>', `<meta http-equiv="Content-Security-Policy" content="${policy}"><title>`);
 const roots = new Map([
-  ['page.html', { text: html }], ['empty.html', { text: empty }], ['nnex', { path: dist }], ['support', { path: file('support') }],
+  ['page.html', { text: html }], ['empty.html', { text: empty }],
+  ['trusted.html', { text: under("require-trusted-types-for 'script'; trusted-types nnex") }], ['forbidden.html', { text: under("script-src 'self' 'unsafe-inline'") }], ['nnex', { path: dist }], ['support', { path: file('support') }],
   ['forbid.js', { text: 'delete self.Worker;' }], ['childless.js', { text: "import '/forbid.js';\nimport '/nnex/worker.js';" }],  // in this order
 ]);
 
@@ -286,6 +289,32 @@ test(`${name}: a module that could not be had is asked for again, and works in a
   assert.deepEqual(then, ['it was done', 'it was done']);
   assert.equal(alive, 2, 'those of the failed calls have ended');
   assert.deepEqual(lines.filter((text) => text.startsWith('nnex: no worker')), []);
+  await page.close();
+});
+test(`${name}: a worker that takes another's place asks the server for no module`, { skip, timeout: 120_000 }, async () => {
+  const { page, lines } = await open(true, { threads: 2 });
+  const answers = await page.evaluate(async () => {
+    await models(1);
+    const { fetch } = self;
+    self.fetch = () => Promise.reject(new TypeError('the server is gone'));
+    say({ threads: 2 });
+    const workers = made, answer = await models(1).catch(({ message }) => message);
+    self.fetch = fetch;
+    return [answer, made > workers];
+  });
+  assert.deepEqual(answers, [answer, true]);
+  assert.deepEqual(lines.filter((text) => text.startsWith('nnex: no worker')), []);
+  await page.close();
+});
+test(`${name}: a page that asks for trusted types has a worker by the policy 'nnex'`, { skip, timeout: 120_000 }, async () => {
+  const { page, lines, faults } = await open(true, { threads: 1 }, 'trusted.html');
+  assert.equal(await page.evaluate('models(1)'), answer);
+  assert.deepEqual([await page.evaluate('made'), faults, lines.filter((text) => text.startsWith('nnex: no worker'))], [1, [], []]);
+  await page.close();
+});
+test(`${name}: a page whose policy forbids WebAssembly is told what it needs`, { skip, timeout: 120_000 }, async () => {
+  const { page } = await open(true, { threads: 1 }, 'forbidden.html');
+  assert.match(await page.evaluate(() => models(1).catch(({ code, message }) => `${code}: ${message}`)), /^unsupported: .*forbids WebAssembly; needed 'wasm-unsafe-eval' in its script-src$/);
   await page.close();
 });
 test(`${name}: a string is an address in a page`, { skip, timeout: 120_000 }, async () => {

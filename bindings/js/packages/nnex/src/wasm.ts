@@ -59,10 +59,26 @@ function fromHere(address: string | URL): string | URL {
   return made;
 }
 
+interface Policy {
+  createScriptURL(address: string): string;
+}
+let policy: Policy | undefined;
+/** An address as pages take it that ask for trusted types: by the policy 'nnex', which is asked for the worker's script alone. */
+function trusted(address: string | URL): string | URL {
+  const { trustedTypes } = globalThis as { trustedTypes?: { createPolicy(name: string, rules: Policy): Policy } };
+  if (!trustedTypes) return address;
+  try {
+    policy ??= trustedTypes.createPolicy('nnex', { createScriptURL: (text) => text });
+    return policy.createScriptURL(String(address));
+  } catch {  // the page lists its policies, and this is none of them
+    return address;
+  }
+}
+
 function makeWorker(given: WasmOptions['worker'], name: string): Worker {
   if (typeof given === 'function') return given();
   const beside = script ? new URL('./worker.js', script) : new URL('./worker.js', import.meta.url);  // as bundlers know it
-  return new Worker(fromHere(given || beside), { type: 'module', name });
+  return new Worker(trusted(fromHere(given || beside)), { type: 'module', name });
 }
 
 /** The threads of a worker's engine, which the page begins for it. */

@@ -63,12 +63,20 @@ async function moduleOf(response: Response): Promise<ArrayBuffer> {
   return bytes;
 }
 
+/** What a browser says where a policy forbids WebAssembly; the text is each one's own. */
+const kForbidden = /unsafe-eval|Content Security Policy|blocked by CSP/i;
+async function compiled(compiling: Promise<WebAssembly.Module>): Promise<WebAssembly.Module> {
+  return compiling.catch((error: Error): never => {
+    if (!kForbidden.test(error.message)) throw error;
+    throw new NnexError('unsupported', "nnex: the page's Content-Security-Policy forbids WebAssembly; needed 'wasm-unsafe-eval' in its script-src");
+  });
+}
 async function compile(source: WasmSource): Promise<WebAssembly.Module> {
   if (source instanceof WebAssembly.Module) return source;
   const code = await fetched(source);
-  if (!isResponse(code)) return WebAssembly.compile(code);
-  if (code.headers.get('content-type') === 'application/wasm') return WebAssembly.compileStreaming(code);
-  return WebAssembly.compile(await moduleOf(code));
+  if (!isResponse(code)) return compiled(WebAssembly.compile(code));
+  if (code.headers.get('content-type') === 'application/wasm') return compiled(WebAssembly.compileStreaming(code));
+  return compiled(WebAssembly.compile(await moduleOf(code)));
 }
 
 // What stands in the code before the bits of the memory that it imports (env.memory), as characters of one byte; bindings/js/wasm/alone.mjs looks for it too.
@@ -84,7 +92,7 @@ async function compileShared(source: Fetchable): Promise<WebAssembly.Module> {
   const at = new TextDecoder('latin1').decode(bytes).indexOf(kMemoryImport);
   if (at < 0) throw new Error('found no memory among the imports');
   bytes[at + kMemoryImport.length] = kHasMaximum | kShared;
-  return WebAssembly.compile(bytes);
+  return compiled(WebAssembly.compile(bytes));
 }
 
 export function isNode(): boolean {
@@ -141,7 +149,14 @@ export interface Codes {
   alone(why: string): Promise<Choice>;
 }
 
+/** The code of the last options: a worker that takes another's place compiles nothing, and asks no server. */
+let last: { readonly wasm: CodeOptions['wasm']; readonly threads: CodeOptions['threads']; readonly codes: Codes } | undefined;
 export function codesOf(options: CodeOptions): Codes {
+  const { wasm, threads } = options;
+  if (!last || last.wasm !== wasm || last.threads !== threads) last = { wasm, threads, codes: makeCodes(options) };
+  return last.codes;
+}
+function makeCodes(options: CodeOptions): Codes {
   const source = options.wasm ?? (script ? new URL('./nnex.wasm', script) : new URL('./nnex.wasm', import.meta.url));  // as bundlers know it
   const one = once(() => compile(source));
   const many = once(async (): Promise<Choice> => {
