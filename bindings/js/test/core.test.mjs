@@ -80,6 +80,7 @@ test('the polyfill leaves an ML that works, and replaces one that has no context
     '{ createContext: async () => ({ destroy() {} }) }': 'theirs',
     '{ createContext: () => Promise.reject(none()) }': 'ours',
     '{ createContext() { throw none(); } }': 'ours',
+    '{ createContext: () => Promise.reject(new DOMException("blocked by Permissions Policy", "SecurityError")) }': 'ours',
     '{ createContext: async () => { throw new TypeError("an argument"); } }': 'theirs',
     'Object.freeze({ createContext: () => Promise.reject(none()) })': 'ours',
     '{}': 'ours at once',

@@ -7,14 +7,16 @@ type CreateContext = ML['createContext'];
 /** How long an ML that was there may take for its first context, in milliseconds: one that never answers has none. */
 const kPatience = 10_000;
 
-/** Whether an ML has any context to give: some browsers have the interface and nothing behind it, or an earlier form of it. */
+/** What an ML that is of no use says: some browsers have the interface and nothing behind it, or an earlier form of it, or frames that may not use it. */
+const kUseless = ['NotSupportedError', 'SecurityError'];
+/** Whether an ML has any context to give. */
 async function usable(createContext: CreateContext): Promise<boolean> {
   const asked = async (): Promise<boolean> => {
     try {
       (await createContext()).destroy();
       return true;
     } catch (e) {
-      return (e as { name?: unknown } | null)?.name !== 'NotSupportedError';
+      return !kUseless.includes(String((e as { name?: unknown } | null)?.name));
     }
   };
   let timer: ReturnType<typeof setTimeout> | undefined;
