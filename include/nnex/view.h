@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "nnex/graph.h"
 #include "nnex/model.h"
 #include "nnex/source.h"
 
@@ -49,6 +50,10 @@ inline constexpr int64_t kMaxViewNodes = 100'000;
 /// are, too. Of a weight at most 65,536 elements are looked at. Errors: those of load_graph; limit, more nodes than
 /// kMaxViewNodes.
 Result<View> view(const ModelSource& source, const ViewOptions& options = {});
+
+/// The network that view() draws, for drawings of another kind: types are inferred as far as they can be. Errors: those
+/// of view().
+Result<Graph> drawn_graph(const ModelSource& source, const LoadOptions& options = {});
 
 }  // namespace nnex
 #pragma GCC visibility pop

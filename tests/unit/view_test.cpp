@@ -10,6 +10,7 @@
 #include "api/view/statistics.h"
 #include "api/view/words.h"
 #include "graph/text/build.h"
+#include "nnex/load.h"
 #include "nnex/view.h"
 #include "onnx_bytes.h"
 
@@ -104,6 +105,20 @@ TEST(View, EqualPartsAreFound) {
     EXPECT_FALSE(folded_away);
   }
   EXPECT_FALSE(cut.empty());
+}
+
+TEST(View, BrokenModelsAreDrawnAsFarAsTheyCanBeRead) {
+  pb::Graph g{{pb::node("Relu", {"nothing"}, {"r"}), pb::node("Softmax", {"x"}, {"y"})},
+              {pb::value("x", {4})},
+              {pb::value("y", {4})}};
+  const ModelSource broken = ModelSource::memory(pb::model(g));
+  EXPECT_FALSE(load_graph(broken).ok());
+  const auto graph = drawn_graph(broken);
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  const std::vector<NodeId> nodes = graph->nodes();
+  ASSERT_EQ(nodes.size(), 2u);
+  EXPECT_EQ(graph->value(graph->node(nodes[1])->outputs[0])->type.text, "f32[4]");
+  EXPECT_FALSE(drawn_graph(ModelSource::memory("nothing of the kind")).ok());
 }
 
 TEST(View, EqualModelsGiveEqualBytesInEveryForm) {

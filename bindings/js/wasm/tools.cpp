@@ -4,6 +4,7 @@
 
 #include "model_calls.h"
 #include "nnex/operators.h"
+#include "nnex/view.h"
 
 namespace nnex::wasm {
 namespace {
@@ -124,13 +125,12 @@ NNEX_EXPORT const uint8_t* nnex_convert(const uint8_t* in) {
   return reply.done();
 }
 
-/// Values: source, options. The network as something to draw: values have numbers, constants are told of with their
-/// readers.
+/// Values: source, options. The network as something to draw, of a broken model of ONNX what can be read: values have
+/// numbers, constants are told of with their readers.
 NNEX_EXPORT const uint8_t* nnex_outline(const uint8_t* in) {
   const auto args = Reader(in).values();
-  auto graph = load_graph(source_from(args[0]), load_options_from(args[1]));
+  const auto graph = drawn_graph(source_from(args[0]), load_options_from(args[1]));
   if (!graph.ok()) return bad(graph.error());
-  (void)graph->infer();  // what cannot be inferred has no type in the drawing
   Reply& reply = good();
   Outline(reply, *graph).put_network();
   return reply.done();

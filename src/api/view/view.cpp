@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "api/formats.h"
+#include "api/graph_impl.h"
 #include "api/read.h"
 #include "api/view/drawing.h"
 #include "api/view/words.h"
@@ -28,21 +29,21 @@ struct Subject {
 };
 
 /// Reads the graph; without its weights or past its faults where it cannot be had otherwise.
-Result<Subject> read_subject(const ModelSource& source, const ViewOptions& options) {
+Result<Subject> read_past_faults(const ModelSource& source, const LoadOptions& options) {
   Subject out;
   NNEX_ASSIGN(const Recognised model, recognise(source, options.load));
   const Format format = format_of(model.format);
   out.told.standard = name(format);
   out.told.title = source.name().substr(source.name().rfind('/') + 1);
   if (out.told.title.empty()) out.told.title = source.name();
-  auto read = read_model(model, options.load);
-  if (!read.ok() && !options.load.weight_seed) {
-    LoadOptions seeded = options.load;
+  auto read = read_model(model, options);
+  if (!read.ok() && !options.weight_seed) {
+    LoadOptions seeded = options;
     seeded.weight_seed = 0;
     if (auto again = read_model(model, seeded); again.ok()) read = std::move(again), out.told.weights = false;
   }
   if (!read.ok() && model.format == ModelFormat::onnx) {
-    NNEX_ASSIGN(CheckedOnnx partial, check_onnx(model, options.load));
+    NNEX_ASSIGN(CheckedOnnx partial, check_onnx(model, options));
     if (partial.graph && partial.graph->node_count() > 0) {
       out.graph = std::move(*partial.graph);
       return out;
@@ -51,6 +52,17 @@ Result<Subject> read_subject(const ModelSource& source, const ViewOptions& optio
   if (!read.ok()) return std::move(read).error();
   out.graph = std::move(*read);
   return out;
+}
+
+/// The network as it is drawn. What is broken is told by the check; types are inferred as far as they can be.
+Result<Subject> read_subject(const ModelSource& source, const LoadOptions& options) {
+  auto read = read_past_faults(source, options);
+  if (!read.ok()) return std::move(read).error().during("reading " + source.shown());
+  NNEX_TRY(fix_symbols(read->graph, options.symbols));
+  (void)passes::inline_functions(read->graph).ok();
+  Faults faults;
+  infer_types(read->graph, faults);
+  return read;
 }
 
 /// Whether `where` names the place: whole, not the beginning of a longer number.
@@ -147,15 +159,8 @@ std::vector<Variant> variants_of(const ir::Graph& graph, const Marks& marks, con
 }
 
 Result<View> draw_model(const ModelSource& source, const ViewOptions& options) {
-  auto read = read_subject(source, options);
-  if (!read.ok()) return std::move(read).error().during("reading " + source.shown());
-  Subject& subject = *read;
-  ir::Graph& graph = subject.graph;
-  NNEX_TRY(fix_symbols(graph, options.load.symbols));
-  // What is broken is told by the check; types are inferred as far as they can be.
-  (void)passes::inline_functions(graph).ok();
-  Faults faults;
-  infer_types(graph, faults);
+  NNEX_ASSIGN(Subject subject, read_subject(source, options.load));
+  const ir::Graph& graph = subject.graph;
   View out;
   out.nodes = static_cast<int64_t>(graph.order_with_blocks().size());
   if (out.nodes > kMaxViewNodes)
@@ -186,6 +191,13 @@ Result<View> draw_model(const ModelSource& source, const ViewOptions& options) {
 Result<View> view(const ModelSource& source, const ViewOptions& options) {
   NNEX_TRY(check_choice("format", options.format, ViewFormat::dot));
   return guarded([&] { return draw_model(source, options); });
+}
+
+Result<Graph> drawn_graph(const ModelSource& source, const LoadOptions& options) {
+  return guarded([&]() -> Result<Graph> {
+    NNEX_ASSIGN(Subject subject, read_subject(source, options));
+    return wrap(std::move(subject.graph));
+  });
 }
 
 }  // namespace nnex
