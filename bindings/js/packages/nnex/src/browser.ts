@@ -6,9 +6,9 @@
  * nnex.wasm and worker.js are found beside this module; bundlers and other hosts say where they are with configure().
  */
 import { interfaces, makeML } from './ml/ml.js';
-import { type Models, answered, models } from './model/index.js';
+import { type ConvertOptions, type Models, type SaveReport, answered, models } from './model/index.js';
 import type { Engine } from './engine.js';
-import { type LoadOptions, readingOptions } from './model/options.js';
+import { type LoadOptions, convertOptions, readingOptions } from './model/options.js';
 import type { AbortOptions } from './model/abort.js';
 import type { Source } from './model/source.js';
 import { configureOptions } from './wasm/configure.js';
@@ -44,6 +44,12 @@ export const convert: Models['convert'] = all.convert;
 export async function outline(source: Source, given?: LoadOptions & AbortOptions): Promise<Outline> {
   const { name, signal, ...options } = readingOptions(given, 'outline');
   return (await answered(drawing, source, { call: 'outline', name, signal }, (engine, raw) => engine.outline(raw, options)))[0] as Outline;
+}
+/** As convert() into memory: the files, and what else is to be said of them. */
+export async function conversion(source: Source, given?: ConvertOptions): Promise<{ files: Map<string, Uint8Array>; report: SaveReport }> {
+  const { signal, load: { name, ...reading } = {}, ...saving } = convertOptions(given);
+  const [{ files, report }] = await answered(drawing, source, { call: 'convert', name, signal }, (engine, raw) => engine.conversion(raw, reading, saving));
+  return { files: new Map(files), report };
 }
 export { Model, NnexError, Session } from './model/index.js';
 export type * from './model/index.js';

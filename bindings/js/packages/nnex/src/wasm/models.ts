@@ -53,6 +53,8 @@ export interface Outline {
 /** What the WebAssembly engine has beyond ModelEngine. */
 export interface DrawingEngine extends ModelEngine {
   outline(source: RawSource, options: object): Promise<unknown>;
+  /** As convert() into memory, with the report. */
+  conversion(source: RawSource, load: object, options: object, path?: string, cancel?: NativeFlag): Promise<Made>;
 }
 
 /** An instance, and what in it is not released yet. */
@@ -214,14 +216,18 @@ export class LocalModels implements DrawingEngine {
   }
   async convert(source: RawSource, load: object, options: object, path?: string, cancel?: NativeFlag): Promise<unknown> {
     if (path !== undefined && (NNEX_PAGE || !isNode())) throw noFiles();
+    const made = await this.conversion(source, load, options, path, cancel);
+    return NNEX_PAGE || path === undefined ? made.files : save(made, path, options);
+  }
+  async conversion(source: RawSource, load: object, options: object, path?: string, cancel?: NativeFlag): Promise<Made> {
     const { packing, to } = options as { packing?: string; to?: string };
-    const packed = path === undefined ? to === 'nnef' && packing === 'tgz' : (to ?? 'nnef') === 'nnef' && kPacked.test(path);
-    const wanted = packed ? { ...options, packing: 'tar' } : options, place = packed ? path?.replace(kPacked, '.tar') : path;
+    const packed = path === undefined ? to === 'tgz' || (to === 'nnef' && packing === 'tgz') : (to ?? 'nnef') === 'nnef' && kPacked.test(path);
+    const wanted = packed ? { ...options, ...(to === 'tgz' ? { to: 'tar' } : { packing: 'tar' }) } : options, place = packed ? path?.replace(kPacked, '.tar') : path;
     const { files, report } = await this.once('nnex_convert', source, [load, wanted, place], cancel, (module, reply): Made =>
       ({ files: valueOf(module, reply), report: valueOf(module, reply) }));
     const made = packed ? await Promise.all(files.map(async ([name, bytes]) => [name.replace(/\.tar$/, '.tgz'), await gzip(bytes)] as const)) : files;
     unlessCancelled(cancel, 'the call');
-    return NNEX_PAGE || path === undefined ? made : save({ files: made, report }, path, options);
+    return { files: made, report };
   }
   /** An instance, and what it will read. */
   private async begin(source: RawSource, options: object, cancel?: NativeFlag): Promise<{ module: Module; files: Given; reading: object }> {

@@ -35,7 +35,7 @@ export type Command =
 
 /** A call of ModelEngine's. What it makes has the number of the command; the first argument is an object's number where one is needed. */
 export type ModelMethod = 'about' | 'load' | 'session' | 'run' | 'prepare' | 'state' | 'setState' | 'resetStates' | 'releaseModel' | 'releaseSession'
-  | 'check' | 'inspect' | 'outline' | 'convert';
+  | 'check' | 'inspect' | 'outline' | 'conversion' | 'convert';
 
 export type Answer =
   | { say: 'done'; request: number; value?: unknown }
@@ -120,6 +120,7 @@ export class Remote {
       case 'check': return engine.check(source, options, cancel);
       case 'inspect': return engine.inspect(source, options, cancel);
       case 'outline': return engine.outline(source, options);
+      case 'conversion': return engine.conversion(source, options, rest[1] as object);
       case 'convert': return engine.convert(source, options, rest[1] as object, rest[2] as string | undefined, cancel);
     }
     this.objects.delete(first as Id);

@@ -4,6 +4,7 @@ import type { NativeFlag, NativeModel, NativeSession, RawDescription, RawOutputs
 import { isNode } from './code.js';
 import { Link, type Port, copyOf } from './link.js';
 import type { DrawingEngine, Environment } from './models.js';
+import type { Made } from './save.js';
 import type { Id, ModelMethod } from './remote.js';
 import { modelError, noFiles } from './wire.js';
 
@@ -225,6 +226,9 @@ export class SplitModels implements DrawingEngine {
   }
   async outline(source: RawSource, options: object): Promise<unknown> {
     return (await this.worker()).ask('outline', [source, options]);
+  }
+  async conversion(source: RawSource, load: object, save: object): Promise<Made> {
+    return (await this.worker()).ask('conversion', [source, load, save]) as Promise<Made>;
   }
   async convert(source: RawSource, load: object, save: object, path?: string, cancel?: NativeFlag): Promise<unknown> {
     if (path !== undefined && (NNEX_PAGE || !isNode())) throw noFiles();
