@@ -45,8 +45,10 @@ export async function filesOf({ name, files }) {
   if (all.length === 0) throw new Error(`'${name}' has no files; needed those of a model`);
   return { name, files: all, models: modelsIn(all.map(([path]) => path)) };
 }
-/** What nnex reads, anew for every call: one file, or several by their paths, of models `which` alone. */
+/** What nnex reads, anew for every call: one file, or several by their paths; of models `which` alone, with what lies below its folder. */
 export function sourceOf({ name, files, models }, which = models[0]) {
-  const wanted = files.filter(([path]) => path === which || !models.includes(path));
-  return wanted.length === 1 ? { source: wanted[0][1], options: { name: wanted[0][0] } } : { source: new Map(wanted), options: { name } };
+  const folder = (which ?? '').replace(/[^/]*$/, '');
+  const wanted = files.filter(([path]) => path === which || (path.startsWith(folder) && !models.includes(path)));
+  if (wanted.length === 1) return { source: wanted[0][1], options: { name: wanted[0][0] } };
+  return { source: new Map(wanted.map(([path, file]) => [path.slice(folder.length), file])), options: { name: folder.slice(0, -1) || name } };
 }
