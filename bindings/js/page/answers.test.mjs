@@ -1,5 +1,6 @@
 // answers.test.mjs: what the page answers is what nnex answers, or is refused where it was asked; what goes in and comes out whole. page.test.mjs runs it.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { inspect } from 'nnex';
 import { identity, onnx } from '../test/support/onnx-writer.mjs';
@@ -164,6 +165,37 @@ test('the channels of a sound are mixed, and its rate is the user\'s', fast, asy
   assert.match(await attempt(), /found the rate 1000; needed 3000 to 384000/);
 });
 
+test('open extents follow from a sound, a picture or numbers, and what is cut off is told', fast, async () => {
+  const extents = () => page.$eval('[aria-label="Extents of a"]', (field) => field.value);
+  await drop(written('long.onnx', identity(['float32', ['n', 't']])));
+  await show('run');
+  await choose(written('short.wav', wav(16384, 0, 0, 8192, 0)));
+  await run();
+  assert.equal(await extents(), '1 5');
+  assert.equal((await results()).length, 5);
+  await set('Extents of a', '1 2');
+  await run();
+  assert.match(await text('#run'), /short\.wav: taken, instead of the numbers; 5 samples, of which the first 2 are used/);
+  await set('Extents of a', '1 8');
+  await run();
+  assert.match(await text('#run'), /short\.wav: taken, instead of the numbers; 5 samples, then silence/);
+  await drop(written('picture.onnx', identity(['uint8', ['n', 3, 'h', 'w']])));
+  await show('run');
+  const heart = file('../../../models/shapes/heart.png');
+  await choose(heart);
+  await run();
+  const size = (at) => readFileSync(heart).readUInt32BE(at);
+  assert.equal(await extents(), `1 3 ${size(20)} ${size(16)}`);
+  await drop(written('row.onnx', identity(['float32', ['n']])));
+  for (const [typed, rows] of [['[1, 2, 3]', 3], ['1 2', 2], ['["NaN", 4]', 1]]) {
+    await fill('a', typed);
+    await run();
+    assert.equal((await results()).length, rows, typed);
+  }
+  await choose(written('rows.csv', '1,2,3\n'));
+  assert.equal(await attempt(), "input 'a': 'rows.csv' is no .npy, .npz, .pb, .json, picture or sound");
+});
+
 /** What buttons of saving save: [name, bytes]. */
 async function saved(label) {
   await page.evaluate(() => {
@@ -202,6 +234,16 @@ test('tensors of files go in, and whole outputs go out', fast, async () => {
   await fill('x', '[[1, 2]]');
   await run();
   assert.deepEqual((await results())[0], ['0, 0', '-1']);
+});
+
+test('an output of truths is saved as truths, whoever ran', fast, async () => {
+  await drop(written('truths.onnx', onnx({ inputs: { a: f4 }, outputs: { y: ['bool', [4]] }, nodes: [{ op: 'Greater', in: ['a', 'zero'], out: ['y'] }],
+    initializers: { zero: { type: 'float32', dims: [1], data: Float32Array.of(0) } } })));
+  await fill('a', '1 -1 2 -2');
+  await run();
+  assert.match(await text('#way'), /^Run by WebNN/);
+  assert.match(Buffer.from(await saved('y.npy')).toString('latin1'), /'descr': '\|b1'/);
+  assert.equal(Buffer.from(await saved('y.json')).toString(), '[true, false, true, false]\n');
 });
 
 test('random inputs are those of the seed that is shown', fast, async () => {

@@ -15,7 +15,7 @@ export function make(tag, attributes = {}, ...children) {
 export const counted = (n, one) => `${n.toLocaleString()} ${one}${n === 1 ? '' : 's'}`;
 export const note = (text) => make('p', { class: 'soft' }, text);
 export const table = (head, rows) => make('table', {},
-  ...(head.length ? [make('thead', {}, make('tr', {}, ...head.map((text, i) => make('th', { scope: 'col', class: typeof rows[0]?.[i] === 'number' ? 'number' : '' }, text))))] : []),
+  ...(head.length ? [make('thead', {}, make('tr', {}, ...head.map((text, i) => (text ? make('th', { scope: 'col', class: typeof rows[0]?.[i] === 'number' ? 'number' : '' }, text) : make('td')))))] : []),
   make('tbody', {}, ...rows.map(([first, ...rest]) => make('tr', {}, make('th', { scope: 'row' }, first),
     ...rest.map((cell) => make('td', typeof cell === 'number' ? { class: 'number' } : {}, typeof cell === 'number' ? cell.toLocaleString() : cell))))));
 export function bar(part) {

@@ -1,12 +1,17 @@
 // What fills an input: numbers that are typed or a file, whichever was given last.
-import { make } from './dom.js';
+import { counted, make } from './dom.js';
 import { openExtents, wrongInput } from './feeds.js';
-import { kRate, picture, sound } from './media.js';
+import { kRate, picture, pictureExtents, samplesOf, sizeOf, sound, soundExtents } from './media.js';
 import { isTensors, tensorIn } from './tensors.js';
-import { extents, numbers } from './typed.js';
+import { extents, fitted, numbers } from './typed.js';
 import { rangeOf } from './values.js';
 
-const kindOf = ({ name, type }) => (isTensors(name) ? 'tensor' : type.startsWith('audio/') || /\.(wav|mp3|ogg|oga|flac|m4a)$/i.test(name) ? 'sound' : 'picture');
+/** What a file is by its name and type; undefined: nothing that fills an input. */
+const kindOf = ({ name, type }) => (isTensors(name) ? 'tensor' : type.startsWith('audio/') || /\.(wav|mp3|ogg|oga|flac|m4a)$/i.test(name) ? 'sound'
+  : type.startsWith('image/') || /\.(png|jpe?g|webp|gif|bmp|avif|ico)$/i.test(name) ? 'picture' : undefined);
+const wrong = (field, message) => Object.assign(new Error(message), { field });
+/** The least text that says a list of lists of these extents. */
+const listOf = (dims, item) => dims.reduceRight((inner, extent) => `[${Array(extent).fill(inner).join(', ')}]`, item);
 
 /** How a picture is read: {row, value()}. Whole numbers are the pixels' own. */
 function looks(port) {
@@ -15,7 +20,7 @@ function looks(port) {
   const top = choice('Range', [1, '0 to 1'], [255, '0 to 255']), order = choice('Order of colours', ['rgb', 'red, green, blue'], ['bgr', 'blue, green, red']);
   const fit = choice('Fit', ['stretch', 'stretched to the input'], ['crop', 'its middle, cut to the input’s proportions']), mean = list('Mean', '0'), deviation = list('Deviation', '1');
   const numbersOf = (field, what) => field.value.split(/[\s,]+/).filter(Boolean).map((word) => {
-    if (!Number.isFinite(Number(word))) throw Object.assign(new Error(`found the ${what} '${word}', which is no number`), { field });
+    if (!Number.isFinite(Number(word))) throw wrong(field, `found the ${what} '${word}', which is no number`);
     return Number(word);
   });
   const part = (text, field) => make('label', {}, make('span', {}, text), field);
@@ -29,28 +34,61 @@ function looks(port) {
 /** An input's field: {row, value(seed)}, where value() gives its feed or throws an error that has the field. */
 export function inputField(port, place) {
   const id = `input-${port.name}`, noteId = `given-${place}`, openId = `open-${place}`;
-  const text = make('input', { type: 'text', id, value: 'random', 'aria-describedby': `run-help ${noteId}` });
+  const ones = (port.dims ?? []).map((extent) => (typeof extent === 'number' ? extent : 1));
+  const few = ones.reduce((product, extent) => product * extent, 1) <= 64;
+  const text = make('input', { type: 'text', id, value: port.type !== 'string' ? 'random' : few ? listOf(ones, '""') : '', 'aria-describedby': `run-help ${noteId}` });
   const file = make('input', { type: 'file', id: `file-${place}`, class: 'hidden', accept: 'image/*,audio/*,.npy,.npz,.pb,.json', 'aria-label': `File for ${port.name}` });
   const open = openExtents(port.dims), named = open.filter((extent) => extent !== '?');
-  const first = (port.dims ?? []).map((extent) => (typeof extent === 'number' ? extent : 1)).join(' ');
+  const first = ones.join(' ');
   const shape = make('input', { type: 'text', value: first, 'aria-label': `Extents of ${port.name}`,
     'aria-describedby': open.length ? openId : undefined });
   const has = make('span', { class: 'soft', id: noteId, role: 'status' });
   const rate = make('input', { type: 'text', inputmode: 'numeric', value: String(kRate), 'aria-label': `Samples a second for ${port.name}` });
   const look = looks(port), samples = make('div', { class: 'look' }, make('label', {}, make('span', {}, 'samples a second'), rate));
   const kinds = { picture: look.row, sound: samples };
-  let given; // the file, where that is what counts: {file, kind, tensor}
-  const say = () => {
-    has.textContent = given ? `${given.file.name}: taken, instead of the numbers` : '';
+  let put = first; // the extents that the page has put there
+  const show = (dims) => { shape.value = put = dims.join(' '); };
+  const said = () => shape.value !== put && shape.value.trim() !== ''; // by somebody else
+  let given; // the file, where that is what counts: {file, kind, tensor, size, samples, rate}
+  const say = (more = '') => {
+    has.textContent = given ? `${given.file.name}: taken, instead of the numbers${more}` : '';
     for (const [kind, row] of Object.entries(kinds)) row.hidden = given?.kind !== kind;
   };
+  const rateOf = () => {
+    if (!/^\d+$/.test(rate.value.trim())) throw wrong(rate, `found the rate '${rate.value}'; needed samples a second, such as 16000`);
+    return Number(rate.value);
+  };
+  /** Reads the file as far as extents follow from it. */
+  async function lookInto(mine) {
+    if (mine.kind === 'picture' && open.length) mine.size ??= await sizeOf(mine.file);
+    if (mine.kind !== 'sound' || mine.rate === rateOf()) return;
+    mine.samples = await samplesOf(mine.file, mine.rate = rateOf()).catch((error) => {
+      mine.rate = undefined;
+      throw error;
+    });
+  }
+  /** The extents of the feed: those that are said; of others open ones follow from the file, or from how many numbers are typed. */
+  function extentsNow() {
+    if (open.length && !said()) {
+      const dims = given?.kind === 'picture' ? pictureExtents(port.dims, given.size) : given?.kind === 'sound' ? soundExtents(port.dims, given.samples.length)
+        : fitted(text.value, port.dims);
+      show(dims);
+      return dims;
+    }
+    try {
+      return extents(shape.value);
+    } catch (error) {
+      throw Object.assign(error, { field: shape });
+    }
+  }
   function take(chosen) {
     if (!chosen) return;
-    given = { file: chosen, kind: kindOf(chosen) };
-    if (given.kind === 'tensor') {
-      const mine = given;
-      given.tensor = tensorIn(chosen, port.name, port.type);
-      given.tensor.then(({ dims }) => { if (given === mine) shape.value = dims.join(' '); }, () => {}); // the run says what is wrong with it
+    const mine = (given = { file: chosen, kind: kindOf(chosen) }), unless = () => {}; // the run says what is wrong with it
+    if (mine.kind === 'tensor') {
+      mine.tensor = tensorIn(chosen, port.name, port.type);
+      mine.tensor.then(({ dims }) => { if (given === mine) show(dims); }, unless);
+    } else {
+      lookInto(mine).then(() => { if (given === mine && mine.kind) extentsNow(); }, unless);
     }
     say();
   }
@@ -75,18 +113,16 @@ export function inputField(port, place) {
     });
   async function value(seed) {
     if (port.valueType.kind !== 'tensor') throw new Error(`found ${port.text}; this page fills tensors alone`);
-    if (given?.tensor) return given.tensor;
-    const dims = (() => {
-      try {
-        return extents(shape.value);
-      } catch (error) {
-        throw Object.assign(error, { field: shape });
-      }
-    })();
-    if (!given) return numbers(text.value, port.type, dims, seed);
-    if (given.kind === 'picture') return picture(given.file, port.type, dims, look.value());
-    if (!/^\d+$/.test(rate.value.trim())) throw Object.assign(new Error(`found the rate '${rate.value}'; needed samples a second, such as 16000`), { field: rate });
-    return sound(given.file, port.type, dims, Number(rate.value));
+    if (!given) return numbers(text.value, port.type, extentsNow(), seed);
+    const mine = given;
+    if (mine.tensor) return mine.tensor;
+    if (!mine.kind) throw new Error(`'${mine.file.name}' is no .npy, .npz, .pb, .json, picture or sound`);
+    await lookInto(mine);
+    const dims = extentsNow();
+    if (mine.kind === 'picture') return picture(mine.file, port.type, dims, look.value());
+    const made = sound(mine.samples, port.type, dims), { length } = mine.samples, taken = made.data.length;
+    say(length > taken ? `; ${counted(length, 'sample')}, of which the first ${taken.toLocaleString()} are used` : length < taken ? `; ${counted(length, 'sample')}, then silence` : '');
+    return made;
   }
   return {
     name: port.name, row, text, shape,

@@ -9,6 +9,13 @@ function pictureAxes(dims) {
   throw new Error(`an input [${dims.join(', ')}] is no picture; needed [..., 3, height, width] or [..., height, width, 3]`);
 }
 
+/** Extents of which those that are open, which are words, are as a picture of this size has them. */
+export function pictureExtents(dims, { width, height }) {
+  const colours = (extent) => [1, 3, 4].includes(extent), from = dims.length - 3;
+  const own = colours(dims[from]) || !colours(dims[from + 2]) ? [3, height, width] : [height, width, 3];
+  return dims.map((extent, axis) => (typeof extent === 'number' ? extent : own[axis - from] ?? 1));
+}
+
 /** How a picture becomes numbers where nobody says another: `top` is white, of which `mean` is taken away, and what is left divided by `deviation`. */
 export const plain = { top: 1, mean: [0], deviation: [1], order: 'rgb', fit: 'stretch' };
 
@@ -38,6 +45,13 @@ export function middle({ width, height }, to) {
   return [Math.floor((width - w) / 2), Math.floor((height - h) / 2), w, h];
 }
 
+/** How many columns and rows a picture has: {width, height}. */
+export async function sizeOf(file) {
+  const { width, height } = await createImageBitmap(file).catch(() => { throw undecoded(file); });
+  return { width, height };
+}
+const undecoded = ({ name, type }, how = '') => new Error(`'${name}' (${type || 'of no known kind'}) cannot be decoded${how}; needed a picture of pixels that this browser shows, such as PNG or JPEG`);
+
 /** A picture's colours at a size: red, green, blue and opacity of each pixel, as this browser scales it. */
 async function pixelsOf(file, width, height, fit) {
   const canvas = Object.assign(document.createElement('canvas'), { width, height });
@@ -52,10 +66,7 @@ export async function picture(file, type, dims, look = plain) {
   const { height, width } = pictureAxes(dims), range = rangeOf(type);
   if (range && range[1] < 255n) throw new Error(`found elements of ${type}; a picture's colours are whole numbers from 0 to 255`);
   room(type, dims);
-  const pixels = await pixelsOf(file, width, height, look.fit).catch(() => {
-    throw new Error(`'${file.name}' (${file.type || 'of no known kind'}) cannot be decoded and scaled to ${width} x ${height}; `
-      + 'needed a picture that this browser shows, such as PNG or JPEG');
-  });
+  const pixels = await pixelsOf(file, width, height, look.fit).catch(() => { throw undecoded(file, ` and scaled to ${width} x ${height}`); });
   return painted(pixels, type, dims, look);
 }
 
@@ -69,17 +80,26 @@ export const mixed = (channels) => (channels.length === 1 ? channels[0] : channe
 
 /** What sounds are resampled to where nobody says another rate: that of most networks of speech. */
 export const kRate = 16000;
-/** The beginning of a sound at a rate, its channels mixed; silence after its end. */
-export async function sound(file, type, dims, rate = kRate) {
-  const data = room(type, dims), whole = rangeOf(type) !== undefined, element = elementOf(type);
-  if (whole && !['uint8', 'int16', 'int32'].includes(type)) throw new Error(`found elements of ${type}; a sound fills floats, uint8, int16 and int32`);
+/** The samples of a sound at a rate, its channels mixed. */
+export async function samplesOf(file, rate = kRate) {
   if (!(rate >= 3000 && rate <= 384000)) throw new Error(`found the rate ${rate}; needed 3000 to 384000 samples a second`);
-  if (whole) data.fill(sample(0, type));
   const context = new OfflineAudioContext(1, 1, rate);
   const decoded = await file.arrayBuffer().then((content) => context.decodeAudioData(content)).catch(() => {
     throw new Error(`'${file.name}' (${file.type}) cannot be decoded; needed a sound that this browser plays, such as WAV or MP3`);
   });
-  const channels = Array.from({ length: decoded.numberOfChannels }, (_, c) => decoded.getChannelData(c).subarray(0, data.length));
-  mixed(channels).forEach((x, i) => { data[i] = whole ? sample(x, type) : element(x); });
+  return mixed(Array.from({ length: decoded.numberOfChannels }, (_, c) => decoded.getChannelData(c)));
+}
+/** Extents of which the last open one is as long as a sound, where no other has several elements. */
+export function soundExtents(dims, samples) {
+  const open = dims.map((extent) => typeof extent !== 'number'), last = dims.some((extent) => extent > 1) ? -1 : open.lastIndexOf(true);
+  return dims.map((extent, axis) => (!open[axis] ? extent : axis === last ? samples : 1));
+}
+/** The beginning of a sound, given by its samples; silence after its end. */
+export function sound(samples, type, dims) {
+  const data = room(type, dims), whole = rangeOf(type) !== undefined, element = elementOf(type);
+  if (whole && !['uint8', 'int16', 'int32'].includes(type)) throw new Error(`found elements of ${type}; a sound fills floats, uint8, int16 and int32`);
+  if (Math.max(...dims) !== data.length) throw new Error(`an input [${dims.join(', ')}] is no sound; needed one extent of samples, every other 1`);
+  if (whole) data.fill(sample(0, type));
+  samples.subarray(0, data.length).forEach((x, i) => { data[i] = whole ? sample(x, type) : element(x); });
   return { type, dims, data };
 }

@@ -35,13 +35,14 @@ export async function anew(on, act) {
  * A run: {outputs, took, apart}. What nnex refuses is refused, whoever runs: of indices and lengths, which WebNN clamps, nnex itself tells by a run of its own, from
  * whose answer WebNN's is `apart`.
  */
-export async function answerOf(on, inputs, feeds, signal) {
+export async function answerOf(on, { inputs, outputs: ports }, feeds, signal) {
   checkFeeds(inputs, feeds);
-  const run = await prepare(on, inputs, feeds, signal);
+  const run = await prepare(on, inputs, feeds, signal), types = new Map(ports.map(({ name, type }) => [name, type]));
   const ours = on.webnn.run && on.webnn.places ? await anew(on, (model) => model.run(feeds)) : undefined;
   signal.throwIfAborted();
   await run(feeds);
   const start = performance.now();
-  const outputs = await run(feeds);
-  return { outputs, took: performance.now() - start, apart: ours && distance(ours, outputs) };
+  const outputs = await run(feeds), took = performance.now() - start;
+  for (const [name, value] of Object.entries(outputs)) if (types.get(name) === 'bool' && value.type === 'uint8') value.type = 'bool'; // WebNN has no bool
+  return { outputs, took, apart: ours && distance(ours, outputs) };
 }

@@ -4,12 +4,13 @@ import { test } from 'node:test';
 import { deflateRawSync } from 'node:zlib';
 import { arrange, kMostNodes, neighbours, spread } from './draw.js';
 import { checkFeeds } from './feeds.js';
-import { chosen, modelsIn, relative } from './files.js';
+import { chosen, modelsIn, relative, sourceOf } from './files.js';
 import { soundIn, wavOf } from './listen.js';
-import { middle, mixed, painted, picture, plain, sample, sound } from './media.js';
+import { middle, mixed, painted, picture, pictureExtents, plain, sample, sound, soundExtents } from './media.js';
 import { matches } from './network.js';
 import { readNpy, readPb, tensorIn, unzip, writeJson, writeNpy } from './tensors.js';
-import { extents, json, numbers, random, tensorOf } from './typed.js';
+import { ownTimes } from './times.js';
+import { extents, fitted, json, numbers, random, tensorOf } from './typed.js';
 import { likelyRange, pictureIn, pixelsIn } from './view.js';
 import { coordinates, distance, fromBits, largest, reader, room, said, toBits } from './values.js';
 
@@ -106,7 +107,8 @@ test('what is typed is an input\'s elements exactly, or an error that says why n
     ['9223372036854775808', 'int64', /to 9223372036854775807/], ['1e999', 'int64', /found '1e999'/], ['3000000000', 'int32', /to 2147483647/], ['2', 'bool', /from 0 to 1/],
     ['', 'float32', /found nothing; needed numbers/], [' , ', 'int8', /found nothing/], ['cat', 'float32', /found 'cat', which is no number/], ['1e39', 'float32', /too large for float32/],
     ['70000', 'float16', /too large for float16/], ['1e999', 'float64', /too large for float64/], ['1 2 3', 'float32', /found 3 numbers; the input \[2\] has 2/],
-    ['a', 'string', /found elements of string; this page fills inputs of float32/],
+    ['a', 'string', /^Error: needed texts as a list, such as \["a", "b"\]$/], ['[1]', 'string', /found 1; needed texts in quotes/], ['random', 'string', /needed texts as a list/],
+    ['1', 'complex64', /found elements of complex64; this page fills inputs of float32/],
   ];
   for (const [text, type, message] of bad) assert.throws(() => numbers(text, type, [2]), message, `${type} '${text}'`);
   for (const type of ['float32', 'float16', 'bfloat16', 'int64', 'bool']) assert.equal(numbers('random', type, [2, 3]).data.length, 6, type);
@@ -117,14 +119,28 @@ test('samples as whole numbers are those of WAV files, and types that hold no co
   const rows = [['int16', [-32768, -16384, 0, 16384, 32767]], ['uint8', [0, 64, 128, 192, 255]], ['int32', [-(2 ** 31), -(2 ** 30), 0, 2 ** 30, 2 ** 31 - 1]]];
   for (const [type, expected] of rows) assert.deepEqual([-1, -0.5, 0, 0.5, 1].map((x) => sample(x, type)), expected, type);
   for (const type of ['int8', 'bool']) await assert.rejects(picture({}, type, [1, 1, 1, 1]), { message: `found elements of ${type}; a picture's colours are whole numbers from 0 to 255` });
-  for (const type of ['int64', 'bool']) await assert.rejects(sound({}, type, [1, 8]), { message: `found elements of ${type}; a sound fills floats, uint8, int16 and int32` });
+  const tone = Float32Array.of(0.5, -0.5, 0.25);
+  for (const type of ['int64', 'bool']) assert.throws(() => sound(tone, type, [1, 8]), { message: `found elements of ${type}; a sound fills floats, uint8, int16 and int32` });
+  assert.throws(() => sound(tone, 'float32', [1, 3, 4, 4]), { message: 'an input [1, 3, 4, 4] is no sound; needed one extent of samples, every other 1' });
+  assert.deepEqual(sound(tone, 'float32', [1, 4, 1]).data, Float32Array.of(0.5, -0.5, 0.25, 0));
+  assert.deepEqual(sound(tone, 'uint8', [2]).data, Uint8Array.of(192, 64));
+});
+
+test('open extents follow from what is given', () => {
+  const sounds = [[['N', 'T'], [1, 9]], [[1, 'T', 1], [1, 9, 1]], [['T'], [9]], [['N', 512], [1, 512]], [['T', 80], [1, 80]], [[1, 4], [1, 4]], [[], []]];
+  for (const [dims, extents] of sounds) assert.deepEqual(soundExtents(dims, 9), extents, dims.join());
+  const pictures = [[['N', 3, 'H', 'W'], [1, 3, 4, 6]], [['N', 'H', 'W', 3], [1, 4, 6, 3]], [['N', 'C', 'H', 'W'], [1, 3, 4, 6]], [[1, 'H', 'W'], [1, 4, 6]], [['H', 'W', 1], [4, 6, 1]], [['N', 3, 8, 'W'], [1, 3, 8, 6]]];
+  for (const [dims, extents] of pictures) assert.deepEqual(pictureExtents(dims, { width: 6, height: 4 }), extents, dims.join());
+  const typed = [['1 2 3', ['N'], [3]], ['[1, 2, 3]', ['N'], [3]], ['["NaN", 1]', ['N'], [2]], ['1', ['N'], [1]], ['', ['N'], [1]], ['random', ['N', 2], [1, 2]], ['1 2 3 4', ['N', 2], [2, 2]],
+    ['1 2 3', ['N', 2], [1, 2]], ['1 2 3', ['N', 'M'], [1, 1]], ['1 2', [3], [3]], ['[[1, 2]]', ['N', 'M'], [1, 1]], ['1 2', ['N', 0], [1, 0]]];
+  for (const [text, dims, extents] of typed) assert.deepEqual(fitted(text, dims), extents, `${text} for ${dims.join()}`);
 });
 
 test('extents', () => {
   assert.deepEqual([extents('1 3,4x5'), extents('')], [[1, 3, 4, 5], []]);
   for (const text of ['2 a', '-1', '1.5', '2e3']) assert.throws(() => extents(text), /needed whole numbers from 0 on/, text);
-  assert.throws(() => room('float32', [100000, 100000]), /\[100000, 100000\] of float32 takes 37.3 GiB; needed extents of at most 1.0 GiB/);
-  assert.throws(() => room('float32', [2 ** 40, 2 ** 40]), /needed extents of at most/);
+  assert.throws(() => room('float32', [100000, 100000]), /\[100000, 100000\] of float32 takes 37.3 GiB; needed at most 134,217,728 elements \(512.0 MiB\)/);
+  assert.throws(() => room('float32', [2 ** 40, 2 ** 40]), /needed at most/);
 });
 
 test('files have the paths that they have in their folder', async () => {
@@ -133,6 +149,13 @@ test('files have the paths that they have in their folder', async () => {
   assert.deepEqual(paths('a/net/graph.nnef', 'a/net/w.dat'), ['graph.nnef', 'w.dat']);
   assert.deepEqual(paths('graph.nnef', 'conv/w.dat'), ['graph.nnef', 'conv/w.dat']);
   assert.deepEqual([paths('x.onnx'), paths()], [['x.onnx'], []]);
+  const sources = (...all) => {
+    const files = all.map((path) => [path, path]), models = modelsIn(all);
+    return models.map((which) => (({ source, options }) => [source instanceof Map ? [...source.keys()] : source, options.name])(sourceOf({ name: 'all', files, models }, which)));
+  };
+  assert.deepEqual(sources('a/symbol', 'a/params', 'b/symbol', 'b/params', 'b/io.json'), [[['symbol', 'params'], 'a'], [['symbol', 'params', 'io.json'], 'b']]);
+  assert.deepEqual(sources('README', 'onnx/model.onnx', 'onnx/model.onnx_data', 'onnx/other.onnx'), [[['model.onnx', 'model.onnx_data'], 'onnx'], [['model.onnx_data', 'other.onnx'], 'onnx']]);
+  assert.deepEqual(sources('m.onnx', 'w/1.bin', 'x/y.onnx'), [[['m.onnx', 'w/1.bin'], 'all'], ['x/y.onnx', 'x/y.onnx']]);
   const files = ['graph.nnef', 'conv/w.dat', '.git/HEAD'].map((path) => ({ name: path, webkitRelativePath: `net/${path}` }));
   const given = chosen({ files });
   assert.equal(given.name, 'net');
@@ -164,8 +187,26 @@ test('further nodes are drawn in parts, with what they read of those before', ()
   assert.deepEqual(boxes.map(({ title }) => title), [`v${kMostNodes}`, ...Array(5).fill('relu'), `v${kMostNodes + 5}`]);
   assert.match(boxes[0].about, /^from before: /);
   assert.deepEqual([boxes[1].place, boxes[1].from[0] === boxes[0]], [kMostNodes, true]);
-  assert.deepEqual(matches({ nodes }, 'N604'), [604]);
-  assert.deepEqual([matches({ nodes }, ''), matches({ nodes }, 'v3').slice(0, 3)], [[], [2, 3, 29]]);
+  assert.deepEqual(matches({ nodes }, 'N604'), [{ place: 604, way: [] }]);
+  assert.deepEqual([matches({ nodes }, ''), matches({ nodes }, 'v3').slice(0, 3).map(({ place }) => place)], [[], [2, 3, 29]]);
+  const inner = { nodes: [{ op: 'neg', location: '', inputs: [], outputs: [], blocks: [{ nodes: nodes.slice(0, 2) }] }] };
+  const outer = { nodes: [{ op: 'if', location: '', inputs: [], outputs: [], blocks: [{ nodes: [] }, inner] }, nodes[7]] };
+  assert.deepEqual(matches(outer, 'relu'), [{ place: 0, way: [{ place: 0, block: 1 }, { place: 0, block: 0 }] }, { place: 1, way: [{ place: 0, block: 1 }, { place: 0, block: 0 }] }, { place: 1, way: [] }]);
+});
+
+test('names that are read aloud are short', () => {
+  const weights = Array.from({ length: 40 }, (_, i) => ({ id: 100 + i, name: `w${i}`, type: 'f32[64,64]', constant: true }));
+  const nodes = [{ op: 'if_else', location: 'n', inputs: weights, outputs: [value(1)] }, ...Array.from({ length: 30 }, (_, i) => ({ op: 'relu', location: '', inputs: [value(1)], outputs: [value(2 + i)] }))];
+  const [, box] = arrange({ inputs: [value(0)], outputs: [], nodes }).boxes;
+  assert.equal(box.about, 'if_else; n; gives f32[4]; 40 weights');
+  assert.deepEqual(neighbours(box), [`read by ${Array(8).fill('relu').join(', ')} and 22 more`]);
+});
+
+test('a node that has others inside has the time that is its own, and one row however often it ran', () => {
+  const time = (place, start, duration) => ({ place, op: place, kernel: 'k', start, duration });
+  // c and d twice in the body of a Loop, which an If has; e after it
+  const times = [time('c', 2, 3), time('d', 5, 4), time('c', 10, 3), time('d', 13, 4), time('loop', 1, 20), time('if', 0, 22), time('e', 22, 5)];
+  assert.deepEqual(ownTimes(times).map(({ place, own, times: n }) => [place, own, n]), [['d', 8, 2], ['c', 6, 2], ['loop', 6, 1], ['e', 5, 1], ['if', 2, 1]]);
 });
 
 test('no edge runs behind a box', () => {
@@ -220,6 +261,7 @@ test('lists say extents and elements, as JSON and as Python spells them', () => 
   assert.deepEqual(numbers('true false', 'bool', [2]).data, Uint8Array.of(1, 0));
   assert.deepEqual(numbers('-inf Infinity +INF nan', 'float32', [4]).data, Float32Array.of(-Infinity, Infinity, Infinity, NaN));
   assert.deepEqual(numbers('["a", "b"]', 'string', [2]), { type: 'string', dims: [2], data: ['a', 'b'] });
+  assert.deepEqual(numbers('["NaN", "-Infinity", 1]', 'float32', [3]).data, Float32Array.of(NaN, -Infinity, 1));
   for (const [text, message] of [['[[1, 2], [3]]', /lists of 2 and of 1 items/], ['[[1], 2]', /several depths/], ['[[1], [[2]]]', /several depths/], ['[[null]]', /found null/], ['[[1', /no JSON/], ['[[{}]]', /found an object/]])
     assert.throws(() => numbers(text, 'float32', [2]), message, text);
   assert.deepEqual(extents('[1,3,2,2]'), [1, 3, 2, 2]);
@@ -253,7 +295,7 @@ test('arrays of NumPy are read and written', async () => {
   assert.deepEqual(readNpy(npy('>i2', '(2,)', Uint8Array.of(0, 1, 1, 0))).data, Int16Array.of(1, 256));
   assert.deepEqual(readNpy(npy('<f4', '(2, 3)', Float32Array.of(1, 4, 2, 5, 3, 6), 'True')).data, Float32Array.of(1, 2, 3, 4, 5, 6));
   for (const [bytes, message] of [[Buffer.from('text'), /no array/], [npy('<U3', '(1,)', Float32Array.of(0)), /'<U3'; needed numbers/], [npy('<f4', '(3,)', Float32Array.of(0)), /found 4 bytes/],
-    [npy('<f4', '(99999999999, 9999999)', Float32Array.of(0)), /needed extents of at most/]]) assert.throws(() => readNpy(bytes), message);
+    [npy('<f4', '(99999999999, 9999999)', Float32Array.of(0)), /needed at most/]]) assert.throws(() => readNpy(bytes), message);
 });
 
 /** A ZIP archive; `packed`: deflated. */
@@ -290,6 +332,9 @@ test('an input takes the array of its name, or the only one', async () => {
   }
   await assert.rejects(tensorIn(fileOf('a.npz', zip(two)), 'z', 'float32'), { message: "'a.npz': found 'x', 'y'; needed 'z'" });
   await assert.rejects(tensorIn(fileOf('a.npy', two[0][1]), 'x', 'int8'), { message: "'a.npy' has elements of float32; needed int8" });
+  const bytes = (...all) => fileOf('a.npy', npy('|u1', `(${all.length},)`, Uint8Array.from(all)));
+  assert.deepEqual(await tensorIn(bytes(1, 0), 'x', 'bool'), { type: 'bool', dims: [2], data: Uint8Array.of(1, 0) });
+  await assert.rejects(tensorIn(bytes(1, 2), 'x', 'bool'), { message: "'a.npy' has elements of uint8; needed bool, as 0 and 1" });
   await assert.rejects(unzip(Buffer.from('nothing of this kind at all')), /no archive/);
   assert.deepEqual((await tensorIn(fileOf('A.JSON', '{"x": [1], "y": [[2]]}'), 'y', 'float32')).dims, [1, 1]);
 });

@@ -4,6 +4,7 @@ import { inputField } from './field.js';
 import { soundOf } from './listen.js';
 import { anew, answerOf } from './model.js';
 import { npyHas, writeJson, writeNpy } from './tensors.js';
+import { ownTimes } from './times.js';
 import { coordinates, distance, largest, reader, said } from './values.js';
 import { pictureOf } from './view.js';
 import { sentence, working } from './work.js';
@@ -34,7 +35,7 @@ export function showRun(on, about) {
   const button = make('button', { class: 'act', type: 'submit' }, 'Run');
   const run = () => working('Running …', async (signal) => {
     try {
-      const feeds = await feedsNow(), { outputs, took, apart } = await answerOf(on, about.inputs, feeds, signal);
+      const feeds = await feedsNow(), { outputs, took, apart } = await answerOf(on, about, feeds, signal);
       return () => {
         const time = `A run took ${took.toFixed(1)} ms`, results = Object.entries(outputs).flatMap(([name, value]) => resultOf(name, value));
         answer.replaceChildren(...wayOf(on.webnn, apart), note(time), ...results, timesButton(on, feeds, on.webnn.run && outputs));
@@ -45,7 +46,7 @@ export function showRun(on, about) {
     }
   }, { at: button, clears: answer });
   $('run').replaceChildren(
-    make('p', { id: 'run-help', class: 'soft' }, 'Numbers (the last is repeated), lists as JSON, random, zeros; or a file: .npy, .npz, .pb, .json, a picture or a sound. '
+    make('p', { id: 'run-help', class: 'soft' }, 'Numbers (the last is repeated), lists as JSON, random, zeros; texts as lists of JSON; or a file: .npy, .npz, .pb, .json, a picture or a sound. '
       + 'Pictures are scaled by this browser, transparent pixels are black, and each place of a batch has the picture; the channels of a sound are mixed.'),
     ...(about.states.length ? [note('Every run begins with the first content of what the model keeps from run to run.')] : []),
     make('form', { novalidate: '', onsubmit: (event) => {
@@ -70,20 +71,20 @@ function timesButton(on, feeds, outputs) {
     const profile = await anew(on, (model) => model.profile(feeds));
     return () => {
       times.replaceChildren(...timesOf(profile.nodes, outputs && distance(profile.outputs, outputs)));
-      $('status').textContent = `${counted(profile.nodes.length, 'node')} timed`;
+      $('status').textContent = `${counted(ownTimes(profile.nodes).length, 'node')} timed`;
     };
   }, { at: button, clears: times }) }, 'Time every node');
   return make('div', { class: 'times' }, button, times);
 }
 function timesOf(times, apart) {
-  const rows = [...times].sort((a, b) => b.duration - a.duration), total = rows.reduce((sum, { duration }) => sum + duration, 0) || 1;
-  const listed = rows.slice(0, kMostTimes), part = listed.reduce((sum, { duration }) => sum + duration, 0);
+  const rows = ownTimes(times), total = rows.reduce((sum, { own }) => sum + own, 0) || 1, often = rows.some(({ times: n }) => n > 1), inner = times.reduce((sum, { duration }) => sum + duration, 0) > 1.001 * total;
+  const listed = rows.slice(0, kMostTimes), part = listed.reduce((sum, { own }) => sum + own, 0);
   const cut = rows.length > listed.length ? `; the slowest ${listed.length} are listed, ${Math.round(100 * part / total)} % of the time` : '';
   return [make('h2', {}, 'Time by node'),
-    note(`${counted(rows.length, 'node')}, ${said(total)} µs in all${cut}.`),
+    note(`${counted(rows.length, 'node')}, ${said(total)} µs in all${cut}.${inner ? ' A node with branches or a body has its time without theirs.' : ''}`),
     ...(apart === undefined ? [] : [note(`In a run by nnex itself; its answer differs from WebNN’s by ${Number(apart.toPrecision(3))} at most.`)]),
-    table(['Node', 'Operator', 'Kernel', 'µs', '%', ''], listed.map((t) => [t.place, t.op, t.kernel, Number(t.duration.toFixed(1)), Number((100 * t.duration / total).toFixed(1)),
-      bar(t.duration / (rows[0].duration || 1))]))];
+    table(['Node', 'Operator', 'Kernel', ...(often ? ['Times'] : []), 'µs', '%', ''], listed.map((t) => [t.place, t.op, t.kernel, ...(often ? [t.times] : []),
+      Number(t.own.toFixed(1)), Number((100 * t.own / total).toFixed(1)), bar(t.own / (rows[0].own || 1))]))];
 }
 
 /** Buttons that save a tensor whole, as far as its type goes into files. */

@@ -149,7 +149,7 @@ export function readPb(bytes) {
 /** Whether a file of this name is one of tensors. */
 export const isTensors = (name) => /\.(npy|npz|pb|json)$/i.test(name);
 /** What a file has for the input of a name and type: the only tensor, or the one that is called so. */
-export async function tensorIn(file, name, type) {
+export async function tensorIn(file, name, wanted) {
   const bytes = new Uint8Array(await file.arrayBuffer()), [, ending] = /\.(\w+)$/.exec(file.name.toLowerCase());
   const one = (all) => {
     const found = all.find(([called]) => called === name) ?? (all.length === 1 ? all[0] : undefined);
@@ -161,11 +161,12 @@ export async function tensorIn(file, name, type) {
     if (ending === 'npz') return readNpy(one([...await unzip(bytes)].map(([called, content]) => [called.replace(/\.npy$/, ''), content])));
     if (ending === 'pb') return readPb(bytes);
     const value = json(utf8.decode(bytes)), object = typeof value === 'object' && value !== null && !Array.isArray(value) && value.spelled === undefined;
-    return tensorOf(object ? one(Object.entries(value)) : value, type);
+    return tensorOf(object ? one(Object.entries(value)) : value, wanted);
   };
   const tensor = await read().catch((error) => { throw new Error(`'${file.name}': ${error.message}`); });
-  if (tensor.type !== type) throw new Error(`'${file.name}' has elements of ${tensor.type}; needed ${type}`);
-  return { type, dims: tensor.dims, data: tensor.data };
+  const { type, dims, data } = tensor, truths = wanted === 'bool' && type === 'uint8' && data.every((x) => x <= 1); // as other programs save them
+  if (type !== wanted && !truths) throw new Error(`'${file.name}' has elements of ${type}; needed ${wanted}${wanted === 'bool' && type === 'uint8' ? ', as 0 and 1' : ''}`);
+  return { type: wanted, dims, data };
 }
 
 /** A tensor as JSON: lists in lists, what JSON has no number for in words. */

@@ -61,6 +61,7 @@ export function tensorOf(lists, type) {
   const walk = (item, depth) => {
     if (!Array.isArray(item)) {
       if (depth !== dims.length) throw new Error('found lists of several depths; needed lists that are all alike');
+      if (type === 'string' && typeof item !== 'string') throw new Error(`found ${short(String(item?.spelled ?? JSON.stringify(item)))}; needed texts in quotes, such as ["a", "b"]`);
       if (item === null || (typeof item === 'object' && item.spelled === undefined)) throw new Error(`found ${item === null ? 'null' : 'an object'}; needed numbers in lists`);
       words.push(typeof item === 'object' ? item.spelled : item);
     } else {
@@ -73,7 +74,7 @@ export function tensorOf(lists, type) {
     }
   };
   walk(lists, 0);
-  if (type === 'string') return { type, dims, data: words.map(String) };
+  if (type === 'string') return { type, dims, data: words };
   const data = room(type, dims), element = elementOf(type);
   words.forEach((word, i) => { data[i] = element(number(String(word), type)); });
   return { type, dims, data };
@@ -81,12 +82,22 @@ export function tensorOf(lists, type) {
 
 /** As Python prints lists: names without quotes, too. */
 const quoted = (text) => text.replace(/(?<![\w."+-])[+-]?(?:nan|inf|infinity|true|false)\b/gi, '"$&"');
+/** The words of numbers in a row, in brackets or not; what JSON has no number for may stand in quotes there. */
+const wordsOf = (text) => (/^\[([^[\]]*)\]$/.exec(text)?.[1] ?? text).split(/[\s,]+/).filter(Boolean).map((word) => word.replace(/^"(.*)"$/, '$1'));
+/** Extents of which those that are open, which are words, follow from how many numbers stand in a text, where they can; else they are 1. */
+export function fitted(text, dims) {
+  const word = text.trim(), open = dims.flatMap((extent, axis) => (typeof extent === 'number' ? [] : [axis])), made = dims.map((extent) => (typeof extent === 'number' ? extent : 1));
+  const given = /^(?:\[\s*\[|random$|zeros$)/.test(word) ? [] : wordsOf(word), extent = given.length / count(made);
+  if (open.length === 1 && extent > 1 && Number.isInteger(extent)) made[open[0]] = extent;
+  return made;
+}
 /**
- * Numbers in a text; of fewer than the input has the last is repeated. Lists in lists say the extents, too. Also "random", which is decided by the seed, and "zeros".
+ * Numbers in a text; of fewer than the input has the last is repeated. Lists in lists say the extents, too, as all lists of texts do. Also "random", which is decided by
+ * the seed, and "zeros".
  */
 export function numbers(text, type, dims, seed = 1) {
   const word = text.trim();
-  if (/^\[\s*\[/.test(word) || (type === 'string' && word.startsWith('['))) return tensorOf(json(quoted(word)), type);
+  if (/^\[\s*\[/.test(word) || (type === 'string' && word.startsWith('['))) return tensorOf(type === 'string' ? json(word) : json(quoted(word)), type);
   const data = room(type, dims), element = elementOf(type);
   if (word === 'zeros') return { type, dims, data };
   if (word === 'random') {
@@ -94,8 +105,7 @@ export function numbers(text, type, dims, seed = 1) {
     for (let i = 0; i < data.length; ++i) data[i] = element(next() * below);
     return { type, dims, data };
   }
-  const [, list] = /^\[([^[\]]*)\]$/.exec(word) ?? [];
-  const given = (list ?? word).split(/[\s,]+/).filter(Boolean).map((item) => element(number(item, type)));
+  const given = wordsOf(word).map((item) => element(number(item, type)));
   if (given.length === 0 && data.length > 0) throw new Error('found nothing; needed numbers, random or zeros');
   if (given.length > data.length) throw new Error(`found ${given.length} numbers; the input [${dims.join(', ')}] has ${count(dims)}`);
   given.forEach((x, i) => { data[i] = x; });

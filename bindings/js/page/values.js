@@ -8,8 +8,8 @@ const kArrays = {
 const kFractions = { float16: 10, bfloat16: 7 };
 const biasOf = (fraction) => 2 ** (14 - fraction) - 1;
 const infinityOf = (fraction) => 0x7fff - (2 ** fraction - 1);
-/** Of an input: a module of WebAssembly, which has 4 GiB at most, holds copies and results beside it. */
-const kMostBytes = 2 ** 30;
+/** Of an input: a module of WebAssembly, which has 4 GiB at most, holds copies and results of that size beside it. */
+const kMostBytes = 2 ** 29;
 
 /** The number that 16 bits are. */
 export function fromBits(bits, type) {
@@ -54,9 +54,10 @@ export function rangeOf(type) {
 /** An empty array for the elements of an input. Throws where there is none, or not so large a one. */
 export function room(type, dims) {
   const Elements = kArrays[type];
-  if (!Elements) throw new Error(`found elements of ${type ?? 'no known type'}; this page fills inputs of ${Object.keys(kArrays).join(', ')}`);
-  const needed = count(dims) * Elements.BYTES_PER_ELEMENT;
-  const large = () => new Error(`[${dims.join(', ')}] of ${type} takes ${bytes(needed)}; needed extents of at most ${bytes(kMostBytes)}`);
+  if (type === 'string') throw new Error('needed texts as a list, such as ["a", "b"]');
+  if (!Elements) throw new Error(`found elements of ${type ?? 'no known type'}; this page fills inputs of ${Object.keys(kArrays).join(', ')}, string`);
+  const size = Elements.BYTES_PER_ELEMENT, needed = count(dims) * size;
+  const large = () => new Error(`[${dims.join(', ')}] of ${type} takes ${bytes(needed)}; needed at most ${(kMostBytes / size).toLocaleString()} elements (${bytes(kMostBytes)})`);
   if (needed > kMostBytes) throw large();
   try {
     return new Elements(count(dims));

@@ -2,6 +2,7 @@
 import { convert, ml, MLGraphBuilder } from './nnex/browser.js';
 import { ready } from './nnex/polyfill-browser.js'; // navigator.ml, where there is none or none that gives a context
 import { arrayOf, inputsRead, play } from './program.js';
+import { bytes } from './values.js';
 
 await ready; // whose it is
 const nnex = { ml, Builder: MLGraphBuilder, label: navigator.ml === ml ? 'WebNN by nnex, which stands at navigator.ml' : 'WebNN by nnex' };
@@ -36,6 +37,13 @@ async function programOf(source, load, inputs, feeds) {
   return { program, weights: file('.weights') };
 }
 
+/** An error of a run in words that say why a context was lost, and what it was given. */
+async function whyLost(context, feeds, error) {
+  const lost = await Promise.race([context.lost, new Promise((resolve) => setTimeout(resolve, 100))]);
+  const taken = Object.values(feeds).reduce((sum, { data }) => sum + (data.byteLength ?? 0), 0);
+  return lost ? new Error(`the context of WebNN was lost in the run: ${lost.message || 'it did not say why'}; the inputs take ${bytes(taken)}`) : error;
+}
+
 /** `signal`: whether anybody waits for it still. */
 async function build({ ml, Builder }, { program, weights }, signal) {
   const context = await ml.createContext();
@@ -48,14 +56,15 @@ async function build({ ml, Builder }, { program, weights }, signal) {
     const tensors = async (list, use) => Object.fromEntries(await Promise.all(list.map((each) => tensor(each, use))));
     const inputTensors = await tensors(inputsRead(program), { writable: true }), outputTensors = await tensors(outputs, { readable: true });
     signal.throwIfAborted();
+    const once = async (feeds) => {
+      for (const [name, tensor] of Object.entries(inputTensors)) context.writeTensor(tensor, feeds[name].data);
+      context.dispatch(graph, inputTensors, outputTensors);
+      const read = await Promise.all(outputs.map(({ name }) => context.readTensor(outputTensors[name])));
+      return Object.fromEntries(outputs.map(({ name, dataType, shape }, i) => [name, { type: dataType, dims: shape, data: elements(dataType, read[i]) }]));
+    };
     return {
       /** The outputs by name, {type, dims, data} each. */
-      async run(feeds) {
-        for (const [name, tensor] of Object.entries(inputTensors)) context.writeTensor(tensor, feeds[name].data);
-        context.dispatch(graph, inputTensors, outputTensors);
-        const read = await Promise.all(outputs.map(({ name }) => context.readTensor(outputTensors[name])));
-        return Object.fromEntries(outputs.map(({ name, dataType, shape }, i) => [name, { type: dataType, dims: shape, data: elements(dataType, read[i]) }]));
-      },
+      run: (feeds) => once(feeds).catch(async (error) => { throw await whyLost(context, feeds, error); }),
       release: () => context.destroy(),
     };
   } catch (error) {
