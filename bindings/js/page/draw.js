@@ -23,10 +23,10 @@ function boxesOf({ inputs, outputs, captures = [], nodes }, first) {
   const window = nodes.slice(first, first + kMostNodes);
   const shown = window.map((node, i) => {
     const made = node.outputs.find(({ id }) => id >= 0), inputs = [...node.inputs, ...(node.captures ?? [])]; // captures: what its blocks read from outside of them
-    const weights = inputs.filter(({ constant }) => constant).map(({ type }) => type), blocks = node.blocks?.length;
+    const weights = inputs.filter(({ constant }) => constant).length, blocks = node.blocks?.length, many = (n, one) => n > 0 && `${n} ${one}${n === 1 ? '' : 's'}`;
     return {
-      title: node.op, small: blocks ? `${blocks} block${blocks === 1 ? '' : 's'} inside` : made?.type ?? '', reads: [...new Set(live(inputs))], makes: live(node.outputs),
-      about: [node.op, node.location, blocks && `${blocks} block${blocks === 1 ? '' : 's'} inside`, made?.type && `gives ${made.type}`, weights.length && `weights ${weights.join(', ')}`].filter(Boolean).join('; '),
+      title: node.op, small: blocks ? `${many(blocks, 'block')} inside` : made?.type ?? '', reads: [...new Set(live(inputs))], makes: live(node.outputs),
+      about: [node.op, node.location, blocks && `${many(blocks, 'block')} inside`, made?.type && `gives ${made.type}`, many(weights, 'weight')].filter(Boolean).join('; '),
       node, place: first + i,
     };
   });
@@ -104,8 +104,11 @@ export function arrange(outline, first = 0) {
   return { boxes, ...(boxes.length === 0 ? { rows: [], width: 0, height: 0 } : place(boxes)) };
 }
 
+/** Names are read aloud: so many neighbours are told of. */
+const kMostTold = 8;
+const toldOf = (boxes) => boxes.slice(0, kMostTold).map(({ title }) => title).join(', ') + (boxes.length > kMostTold ? ` and ${boxes.length - kMostTold} more` : '');
 /** What a box reads and who reads it, in words. */
-export const neighbours = ({ from, readers }) => [from.length && `reads ${from.map(({ title }) => title).join(', ')}`, readers.length && `read by ${readers.map(({ title }) => title).join(', ')}`].filter(Boolean);
+export const neighbours = ({ from, readers }) => [from.length && `reads ${toldOf(from)}`, readers.length && `read by ${toldOf(readers)}`].filter(Boolean);
 
 /** The line of what a box makes, down its lanes and to its readers: one element, as there may be hundreds of lanes. */
 function line(box) {

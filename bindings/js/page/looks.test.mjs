@@ -58,12 +58,18 @@ test('the drawing is searched, zoomed and shown in parts', fast, async () => {
   const before = await width(), press = (what) => page.$eval(`#network [aria-label="${what}"]`, (button) => button.click());
   await press('Larger');
   assert.ok(await width() > before);
-  await press('The whole drawing');
+  await press('Whole drawing');
   assert.equal(await page.evaluate("(({ scrollHeight, clientHeight }) => scrollHeight <= clientHeight + 1)(document.querySelector('.drawing'))"), true);
-  await press('Its own size');
+  await press('1:1, its own size');
   assert.equal(await width(), before);
-  await press('Earlier nodes');
+  await page.focus('[aria-label="Earlier nodes"]');
+  for (let i = 0; i < 2; ++i) await page.keyboard.press('Enter');
   assert.match(await text('#network'), /Nodes 1 to 600 of 700/);
+  assert.equal(await focused(), 'button Earlier');
+  await page.$eval('#search', (field) => { field.value = ''; });
+  await page.focus('#search');
+  await page.keyboard.press('Enter');
+  assert.doesNotMatch(await text('#network form'), /found/);
 });
 
 test('a wide drawing opens at its input, a long text stays in its box, and what is inside of nodes is told of', fast, async () => {
@@ -82,12 +88,19 @@ test('a wide drawing opens at its input, a long text stays in its box, and what 
   assert.match(await text('#network'), /1 node \(3 with those inside of branches and bodies\)/);
   assert.match(await text('#network svg'), /2 blocks inside/);
   await page.click('svg .node:not(.end)');
-  await page.click('#details [aria-label^="Draw else_branch of if_else"]');
+  await page.click('#details [aria-label^="else_branch: draw what is inside of if_else"]');
   assert.match(await text('#path'), /^Out else_branch of if_else/);
   assert.equal(await page.$$eval('#network svg .node:not(.end)', (all) => all.length), 1);
   await page.click('#path button');
   assert.equal(await text('#path'), '');
   assert.match(await text('#details'), /if_else.*Node 1 of 1/);
+  await page.type('#search', 'abs');
+  assert.match(await text('#network form'), /1 node found/);
+  await page.keyboard.press('Enter');
+  assert.match(await text('#path'), /^Out else_branch of if_else/);
+  assert.match(await text('#details'), /^abs/);
+  const named = await page.$$eval('#network button', (all) => all.filter((each) => !/^[−+]$/.test(each.textContent)).map((each) => [each.textContent, each.getAttribute('aria-label')]));
+  for (const [face, label] of named) assert.ok(!label || label.startsWith(face), `${face}: ${label}`);
 });
 
 test('keys: Enter in a field runs, Escape stops, Home and End go to the first and last tab; what cannot be pressed says so', fast, async () => {

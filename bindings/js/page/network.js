@@ -3,23 +3,29 @@ import { $, counted, make, note, table } from './dom.js';
 import { draw, kMostNodes } from './draw.js';
 
 const kSteps = 1.25, kSmallest = 0.01, kLargest = 3;
-/** The places of the nodes whose operator, location or values have a text in them. */
-export function matches({ nodes }, text) {
+/**
+ * The nodes whose operator, location or values have a text in them, those inside of branches and bodies too: {place, way}, where the way leads into blocks, {place, block}
+ * each.
+ */
+export function matches({ nodes }, text, way = []) {
   const wanted = text.trim().toLowerCase();
   const has = (word) => word?.toLowerCase().includes(wanted);
-  return wanted === '' ? [] : nodes.flatMap(({ op, location, inputs, outputs }, i) => (has(op) || has(location) || [...inputs, ...outputs].some(({ name }) => has(name)) ? [i] : []));
+  return wanted === '' ? [] : nodes.flatMap(({ op, location, inputs, outputs, blocks = [] }, place) => [
+    ...(has(op) || has(location) || [...inputs, ...outputs].some(({ name }) => has(name)) ? [{ place, way }] : []),
+    ...blocks.flatMap((inner, block) => matches(inner, text, [...way, { place, block }]))]);
 }
 
 /** What a block of a node is called. */
 const nameOf = ({ name }, i) => name || `block ${i + 1}`;
 
-export function showNetwork(network, about) {
-  if (!network) return $('network').replaceChildren(make('p', {}, 'A model with such faults cannot be drawn.'));
+/** `faults`: what is wrong with the model; each stands at the node that it names. */
+export function showNetwork(network, about, faults = []) {
+  if (!network?.nodes.length && !about) return $('network').replaceChildren(make('p', {}, 'A model with such faults cannot be drawn.'));
   const inside = network.nodes.some(({ blocks }) => blocks.length > 0);
   const frame = make('div', { class: 'drawing' }), details = make('div', { id: 'details', role: 'region', 'aria-label': 'The chosen node' }), part = make('span', { class: 'soft', role: 'status' });
   let first = 0, drawn, scale = 1, current;
   let level = network; // the block that is drawn
-  const around = []; // what it is inside of, the network first: {level, first, place, name}
+  const around = []; // what it is inside of, the network first: {level, first, place, block, name}
 
   const button = (text, label, onclick) => make('button', { class: 'small', type: 'button', 'aria-label': label, onclick }, text);
   /** The drawing at another size; what is in the middle stays there. */
@@ -50,26 +56,40 @@ export function showNetwork(network, about) {
   }
   function tell(box) {
     const values = (list) => list.filter(({ id }) => id >= 0).map(({ name, type, constant }) => [name || 'value', make('code', {}, `${type ?? 'of no known type'}${constant ? ', constant' : ''}`)]);
-    const jump = (list) => list.flatMap((other) => [button(other.title, `Go to ${other.about}`, () => go(other)), ' ']);
+    const jump = (list) => list.flatMap((other) => [button(other.title, `${other.title}: go to ${other.about}`, () => go(other)), ' ']);
     const { node } = box, told = node?.attributes ?? [], listed = (title, list) => (list?.length ? [make('h3', {}, title), table([], values(list))] : []);
-    details.replaceChildren(make('h2', {}, box.title), note(node ? `Node ${box.place + 1} of ${level.nodes.length}${node.location ? `, ${node.location}` : ''}` : box.about),
-      ...(node?.blocks.length ? [make('p', {}, 'Inside ', ...node.blocks.flatMap((block, i) => [button(nameOf(block, i), `Draw ${nameOf(block, i)} of ${box.about}`, () => enter(box, i)), ' ']))] : []),
+    const wrong = faultsOf(box).map(({ severity, message }) => make('div', { class: `fault ${severity}` }, make('strong', {}, severity), ' ', message));
+    details.replaceChildren(make('h2', {}, box.title), ...wrong, note(node ? `Node ${box.place + 1} of ${level.nodes.length}${node.location ? `, ${node.location}` : ''}` : box.about),
+      ...(node?.blocks.length ? [make('p', {}, 'Inside ', ...node.blocks.flatMap((block, i) => [button(nameOf(block, i), `${nameOf(block, i)}: draw what is inside of ${box.about}`, () => {
+        enter(box, i);
+        drawn.boxes[0]?.element.focus({ preventScroll: true });
+      }), ' ']))] : []),
       ...(told.length ? [make('h3', {}, 'Attributes'), table([], told.map(({ name, text }) => [name, make('code', {}, text)]))] : []), ...listed('Inputs', node?.inputs), ...listed('Read by its blocks', node?.captures), ...listed('Outputs', node?.outputs),
       ...(box.from.length ? [make('p', {}, 'Reads ', ...jump(box.from))] : []), ...(box.readers.length ? [make('p', {}, 'Read by ', ...jump(box.readers))] : []));
   }
   /** Draws what is inside of a node, and again what is around that. */
   function enter({ node, place }, i) {
-    around.push({ level, first, place, name: `${nameOf(node.blocks[i], i)} of ${node.op}${node.location ? `, ${node.location}` : ''}` });
+    around.push({ level, first, place, block: i, name: `${nameOf(node.blocks[i], i)} of ${node.op}${node.location ? `, ${node.location}` : ''}` });
     level = node.blocks[i];
     show(0);
-    drawn.boxes[0]?.element.focus({ preventScroll: true });
   }
+  /** Draws what a way leads to: that, a node with it alone. */
+  function follow(way) {
+    level = network;
+    around.length = 0;
+    for (const { place, block } of way) {
+      first = partOf(place);
+      enter({ node: level.nodes[place], place }, block);
+    }
+  }
+  const partOf = (place) => Math.floor(place / kMostNodes) * kMostNodes;
   function leave() {
     const from = around.pop();
     level = from.level;
     show(from.first);
     go(drawn.boxes.find(({ place }) => place === from.place));
   }
+  const faultsOf = ({ node }) => (node?.location ? faults.filter(({ where }) => where.includes(node.location)) : []);
   const row = (box) => drawn.boxes.filter((other) => other.row === box.row).sort((a, b) => a.x - b.x);
   /** Where a key leads from a box. */
   const ways = {
@@ -81,7 +101,13 @@ export function showNetwork(network, about) {
     first = from;
     drawn = draw(level, first);
     const { nodes } = level;
-    path.replaceChildren(...(around.length ? [button('Out', 'What is around it', leave), ` ${around.map(({ name }) => name).join(' › ')}`] : []));
+    path.replaceChildren(...(around.length ? [button('Out', 'Out: what is around it', leave), ` ${around.map(({ name }) => name).join(' › ')}`] : []));
+    for (const box of drawn.boxes) {
+      const { length } = faultsOf(box), { element } = box;
+      if (length === 0) continue;
+      element.classList.add('faulty');
+      element.setAttribute('aria-label', `${element.getAttribute('aria-label')}; ${counted(length, 'fault')}`);
+    }
     current = drawn.boxes[0];
     const boxOf = ({ target }) => drawn.boxes.find(({ element }) => element.contains(target));
     drawn.drawing.addEventListener('click', (event) => { if (boxOf(event)) go(boxOf(event)); });
@@ -97,30 +123,35 @@ export function showNetwork(network, about) {
     if (current) middle(current);
     const last = Math.min(first + kMostNodes, nodes.length);
     part.textContent = nodes.length > kMostNodes ? `Nodes ${first + 1} to ${last} of ${nodes.length.toLocaleString()}` : '';
-    earlier.disabled = first === 0;
-    later.disabled = last === nodes.length;
+    for (const [way, ended] of [[earlier, first === 0], [later, last === nodes.length]]) way.setAttribute('aria-disabled', ended); // and keeps the focus
     earlier.hidden = later.hidden = nodes.length <= kMostNodes;
   }
 
   const found = make('span', { class: 'soft', role: 'status' }), search = make('input', { type: 'text', id: 'search', placeholder: 'operator, node or value' });
   let turn = 0; // the match that is next
-  search.addEventListener('input', () => {
+  const tellFound = () => {
     turn = 0;
-    const { length } = matches(level, search.value);
+    const { length } = matches(network, search.value);
     found.textContent = search.value.trim() === '' ? '' : `${counted(length, 'node')} found`;
-  });
+  };
+  search.addEventListener('input', tellFound);
   const next = () => {
-    const places = matches(level, search.value);
-    if (places.length === 0) return;
-    const place = places[turn++ % places.length];
-    if (place < first || place >= first + kMostNodes) show(Math.floor(place / kMostNodes) * kMostNodes);
-    found.textContent = `${1 + (turn - 1) % places.length} of ${places.length}`;
+    const all = matches(network, search.value);
+    if (all.length === 0) return tellFound();
+    const { place, way } = all[turn++ % all.length];
+    if (JSON.stringify(way) !== JSON.stringify(around.map(({ place: at, block }) => ({ place: at, block })))) follow(way);
+    if (place < first || place >= first + kMostNodes) show(partOf(place));
+    found.textContent = `${1 + (turn - 1) % all.length} of ${all.length}`;
     const box = drawn.boxes.find((each) => each.place === place);
     go(box, { focus: false });
     middle(box);
   };
   const path = make('p', { id: 'path', role: 'status' });
-  const earlier = button('Earlier', 'Earlier nodes', () => show(first - kMostNodes)), later = button('Later', 'Later nodes', () => show(first + kMostNodes));
+  const turned = (text, step) => {
+    const made = button(text, `${text} nodes`, () => { if (made.getAttribute('aria-disabled') !== 'true') show(first + step); });
+    return made;
+  };
+  const earlier = turned('Earlier', -kMostNodes), later = turned('Later', kMostNodes);
   $('network').replaceChildren(
     note(`${counted(network.nodes.length, 'node')}${inside && about?.nodes > network.nodes.length ? ` (${about.nodes.toLocaleString()} with those inside of branches and bodies)` : ''}. `
       + `A click or Enter tells of a node${inside ? ', and draws what is inside of it' : ''}; arrows follow the edges.`),
@@ -128,7 +159,7 @@ export function showNetwork(network, about) {
       event.preventDefault();
       next();
     } }, make('label', { for: 'search' }, 'Find'), search, make('button', { class: 'small', type: 'submit' }, 'Next'), found,
-    make('span', { class: 'group' }, button('−', 'Smaller', () => zoom(scale / kSteps)), button('+', 'Larger', () => zoom(scale * kSteps)), button('Whole', 'The whole drawing', fit), button('1:1', 'Its own size', () => zoom(1))),
+    make('span', { class: 'group' }, button('−', 'Smaller', () => zoom(scale / kSteps)), button('+', 'Larger', () => zoom(scale * kSteps)), button('Whole', 'Whole drawing', fit), button('1:1', '1:1, its own size', () => zoom(1))),
     make('span', { class: 'group' }, earlier, later, part)), path, frame, details);
   show(0);
   $('network').onshown = () => { // before that it has no size

@@ -9,7 +9,7 @@ import { letGo } from './model.js';
 import { showNetwork } from './network.js';
 import { showRun } from './run.js';
 import { bytes } from './values.js';
-import { endWork, goHome, working } from './work.js';
+import { endWork, goHome, inPage, working } from './work.js';
 
 /** The model that is open (model.js). */
 let opened = {};
@@ -39,20 +39,20 @@ async function open(given, which) {
     if (!which) showModels(given, found.models);
     Object.assign(on, sourceOf(found, which));
     const { source, options } = on, start = performance.now();
-    const report = await check(source, options);
-    const about = await inspect(source, options).catch((error) => (report.sound ? Promise.reject(error) : undefined));
-    const network = about && await outline(source, options);
+    const report = await check(source, options), unless = (error) => (report.sound ? Promise.reject(error) : undefined); // a faulty one as far as it can be read
+    const about = await inspect(source, options).catch(unless), network = await outline(source, options).catch(unless);
     const seconds = ((performance.now() - start) / 1000).toFixed(1), called = which ?? (found.models.length > 1 ? found.models[0] : name);
     return () => {
       showFaults(report);
       if (about) showAbout(about);
-      else $('about').replaceChildren(make('p', {}, `It was taken for ${report.format}, ${report.format === 'ONNX' ? 'as files are whose beginning no other standard knows, ' : ''}and cannot be looked into.`));
-      showNetwork(network, about);
+      else $('about').replaceChildren(make('p', {}, network?.nodes.length ? `A model of ${report.format} whose faults forbid more than to draw what can be read of it: ${counted(network.nodes.length, 'node')}.`
+        : `It was taken for ${report.format}, ${report.format === 'ONNX' ? 'as files are whose beginning no other standard knows, ' : ''}and cannot be looked into.`));
+      showNetwork(network, about, report.faults);
       showRun(on, about);
       showConvert(on, about);
       $('model').hidden = false;
       select(report.sound ? 'about' : 'faults', held);
-      $('status').textContent = `${called}: ${about ? '' : 'taken for '}${report.format}, ${report.sound ? 'sound' : counted(report.faultCount, 'fault')}; looked at in ${seconds} s`;
+      $('status').textContent = `${called}: ${about || network?.nodes.length ? '' : 'taken for '}${report.format}, ${report.sound ? 'sound' : counted(report.faultCount, 'fault')}; looked at in ${seconds} s`;
     };
   });
 }
@@ -82,7 +82,7 @@ function showFaults({ sound: good, faults, notes, faultCount }) {
   $('faults').replaceChildren(
     ...(good ? [make('p', {}, 'No fault was found.')] : []),
     ...(faultCount > faults.length ? [note(`The first ${faults.length.toLocaleString()} of ${faultCount.toLocaleString()} are listed.`)] : []),
-    ...[...faults, ...notes].map((f) => make('div', { class: `fault ${f.severity}` }, make('strong', {}, f.severity), ' ', make('code', {}, f.where), make('br'), f.message)));
+    ...[...faults, ...notes].map((f) => make('div', { class: `fault ${f.severity}` }, make('strong', {}, f.severity), ' ', make('code', {}, f.where), ...(f.rule ? [' ', make('span', { class: 'soft' }, f.rule)] : []), make('br'), inPage(f.message))));
 }
 
 // ---- Tabs, files

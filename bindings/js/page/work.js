@@ -77,9 +77,17 @@ function busy(on) {
   if (held) (before?.checkVisibility?.() ? before : $('files')).focus();
 }
 
+/** What nnex says of files that it was not given, in words of this page. */
+const kWords = [
+  [/, and no folder is known/, ', which was not chosen with it: choose both together, or their folder'],
+  [/'a model from memory' holds no '([^']*)'/, "'$1' was not chosen with it: choose both together, or their folder"],
+  [/needed nnex\.wasm there, or configure\(.*$/m, 'needed the server of this page, which has it'],
+];
+export const inPage = (text) => kWords.reduce((all, [theirs, ours]) => all.replace(theirs, ours), text);
+
 /** An error in words, without the options of calls that would help: the page has none of them. */
 export const sentence = ({ code, message, where, detail, tasks }) => (typeof code !== 'string' ? message
-  : `${code}: ${detail === undefined ? message : `${where ? `${where}: ` : ''}${detail}${tasks.map((task) => `\n  while ${task}`).join('')}`}`);
+  : inPage(`${code}: ${detail === undefined ? message : `${where ? `${where}: ` : ''}${detail}${tasks.map((task) => `\n  while ${task}`).join('')}`}`));
 
 /** An error says `field` where one has what is wrong: it stands behind that, which gets the focus. */
 function fail(error) {
