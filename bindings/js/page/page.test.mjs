@@ -1,6 +1,7 @@
 // page.test.mjs: the page in a headless browser: a model is dropped, looked at, drawn, run and converted. SHOTS=FOLDER keeps pictures. What needs no
 // browser is in parts.test.mjs, which runs with it.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -93,6 +94,17 @@ test('it is converted and downloaded', { skip, timeout: 120_000 }, async () => {
     assert.deepEqual([report.sound, report.format], [true, format], to);
   }
   await shot('convert');
+});
+
+test('what a conversion leaves out is told', { skip, timeout: 120_000 }, async () => {
+  await drop(written('told.onnx', onnx({ inputs: { x: f4 }, outputs: { y: f4 }, nodes: [{ op: 'Neg', in: ['x'], out: ['y'] }], modelDomain: 'example.one' })));
+  const files = await converted('tar');
+  assert.deepEqual([...files.keys()], ['model.tar']);
+  assert.match(await text('#told'), /left out, as NNEF has no place for it: the domain 'example\.one'/);
+  assert.match(await text('#status'), /^Converted to NNEF .*, with \d notes?/);
+  assert.deepEqual([...(await converted('mjs')).keys()].slice(0, 1), ['model.mjs']);
+  assert.match(Buffer.from((await converted('onnxtxt')).get('model.onnxtxt')).toString(), /^</);
+  await drop(file('../../../models/shapes/model.onnx'));
 });
 
 test('nothing runs out of a narrow screen, in the dark either', { skip }, async () => {
@@ -277,7 +289,10 @@ test('what cannot fill an input is refused in words', { skip, timeout: 120_000 }
   const joined = onnx({ inputs: { a: { sequence: ['float32', [2]] } }, outputs: { y: ['float32', ['k']] },
     nodes: [{ op: 'ConcatFromSequence', in: ['a'], out: ['y'], attributes: { axis: 0 } }] });
   assert.match(await refusal(joined), /^input 'a': found sequence\(f32\[2\]\); this page fills tensors alone/);
-  assert.match(await refusal(identity(['string', [2]])), /^input 'a': found elements of string; this page fills inputs of float32, /);
+  assert.equal(await refusal(identity(['string', [2]]), { a: 'hello' }), 'input \'a\': needed texts as a list, such as ["a", "b"]');
+  assert.equal(await refusal(identity(['string', [2]]), { a: '["a", 1]' }), 'input \'a\': found 1; needed texts in quotes, such as ["a", "b"]');
+  assert.equal(await refusal(identity(['string', ['n', 2]])), '');
+  assert.deepEqual(await results(), [['0, 0', '""'], ['0, 1', '""']]);
   assert.equal(await refusal(onnx({ inputs: { x: ['float32'] }, outputs: { y: ['float32'] }, nodes: [{ op: 'Neg', in: ['x'], out: ['y'] }] }), { x: '2' }), '');
   assert.deepEqual([await results(), await page.$$eval('#run .fault', (all) => all.map(({ textContent }) => textContent).join())], [[['0', '-2']], '']);
 });
@@ -300,7 +315,7 @@ test('of a picture and numbers the last given counts, and a picture fills a batc
   await run();
   assert.deepEqual(await results(), [['0, 0, 0, 0', value], ['1, 0, 0, 0', value]]);
   await choose(written('bad.png', 'no picture'));
-  assert.match(await attempt(), /^input 'a': 'bad\.png' \(image\/png\) cannot be decoded and scaled to 1 x 1; needed a picture that this browser shows/);
+  assert.match(await attempt(), /^input 'a': 'bad\.png' \(image\/png\) cannot be decoded and scaled to 1 x 1; needed a picture of pixels that this browser shows/);
 });
 
 test('a folder of NNEF is chosen and dropped, with labels in folders of it', { skip, timeout: 120_000 }, async () => {
@@ -327,6 +342,42 @@ test('a folder of NNEF is chosen and dropped, with labels in folders of it', { s
   await checked();
 });
 
+test('of models in folders each has the files beside it', { skip: skip || (name !== 'chromium' && 'its driver chooses no folders'), timeout: 120_000 }, async () => {
+  const beside = (...data) => {
+    const model = onnx({ inputs: { x: f4 }, outputs: { y: f4 }, nodes: [{ op: 'Add', in: ['x', 'w'], out: ['y'] }], initializers: { w: { type: 'float32', dims: [4], location: 'w.bin' } } });
+    return [model, Buffer.from(Float32Array.from(data).buffer)];
+  };
+  for (const [place, data] of [['a', [1, 2, 3, 4]], ['b/c', [10, 20, 30, 40]]]) {
+    const [model, weights] = beside(...data);
+    written(`nets/${place}/net.onnx`, model);
+    written(`nets/${place}/w.bin`, weights);
+  }
+  await drop(written('between.onnx', unary('Neg')));
+  await (await page.$('#folder')).uploadFile(join(folder, 'nets'));
+  for (const [which, sum] of [['a/net.onnx', '5'], ['b/c/net.onnx', '41']]) {
+    await until("document.querySelector('#one')");
+    if (which.startsWith('b')) await page.select('#one', which);
+    await until(`document.getElementById('status').textContent.startsWith('${which}: ONNX, sound')`);
+    await fill('x', '1');
+    await run();
+    assert.deepEqual((await results())[0], ['3', sum]);
+  }
+});
+
+test('a broken model of ONNX is drawn as far as it can be read', { skip, timeout: 120_000 }, async () => {
+  await drop(written('broken.onnx', onnx({ inputs: { x: f4 }, outputs: { y: f4 }, nodes: [{ op: 'Relu', in: ['nothing'], out: ['r'] }, { op: 'Neg', in: ['x'], out: ['y'] }] })));
+  assert.match(await text('#status'), /^broken\.onnx: ONNX, [1-9] fault/);
+  assert.match(await text('#faults'), /onnx\/input-unknown/);
+  assert.match(await text('#about'), /^A model of ONNX whose faults forbid more than to draw what can be read of it: 2 nodes\.$/);
+  assert.equal(await page.$$eval('#network svg .node:not(.end)', (all) => all.length), 2);
+  await show('network');
+  await page.click('svg .node.faulty');
+  assert.match(await page.$eval('svg .node.faulty', (node) => node.getAttribute('aria-label')), /^relu.*; 1 fault$/);
+  assert.match(await text('#details'), /nothing/);
+  await drop(written('lone.onnx', onnx({ inputs: { x: f4 }, outputs: { y: f4 }, nodes: [{ op: 'Add', in: ['x', 'w'], out: ['y'] }], initializers: { w: { type: 'float32', dims: [4], location: 'w.bin' } } })));
+  assert.match(await text('#faults'), /its data lie in 'w\.bin', which was not chosen with it: choose both together, or their folder/);
+});
+
 test('a sound fills an input of whole numbers with its samples', { skip, timeout: 120_000 }, async () => {
   await drop(written('sound.onnx', identity(['int16', [1, 4]])));
   await show('run');
@@ -334,6 +385,14 @@ test('a sound fills an input of whole numbers with its samples', { skip, timeout
   await run();
   const samples = (await results()).map(([place, value]) => [Number(place.split(', ').at(-1)), Math.round(value / 8)]); // some browsers scale by 32767
   assert.deepEqual(samples, [[0, 2048], [2, 0], [3, 0], [1, -2048]]);
+});
+
+test('serve says what is wrong with its port', { skip }, () => {
+  const asked = (...args) => (({ status, stdout, stderr }) => [status, stdout + stderr])(spawnSync(process.execPath, [file('serve'), ...args], { encoding: 'utf8', timeout: 10_000 }));
+  assert.match(asked('--help').join(), /^0,serve \[PORT\]: the page of nnex/);
+  for (const port of ['1e3', '0x50', '', '-1', '65536']) assert.match(asked(port).join(), new RegExp(`^2,found port '${port}'; needed a number from 0 to 65535`));
+  assert.match(asked('0', '1').join(), /^2,found '1' behind the port/);
+  assert.deepEqual(asked(new URL(address).port), [1, `port ${new URL(address).port} is in use; needed another\n`]);
 });
 
 test('every run begins with the first content of the states', { skip, timeout: 120_000 }, async () => {
@@ -450,12 +509,16 @@ test('links of an earlier conversion go, and an empty extent stays open', { skip
 
 test('long names wrap on a narrow screen', { skip, timeout: 120_000 }, async () => {
   const { width, height } = page.viewport(), long = 'a_name_of_sixty_characters_that_has_no_place_for_a_break_in_it';
-  await drop(written('long.onnx', onnx({ inputs: { [long]: ['float32', [long]] }, outputs: { y: ['float32', [long]] }, nodes: [{ op: 'Neg', in: [long], out: ['y'] }] })));
-  await page.setViewport({ width: 360, height: 740 });
+  await drop(written('long.onnx', onnx({ inputs: { [long]: ['float32', [long]] }, outputs: { [`${long}_out`]: ['float32', [long]] }, nodes: [{ op: 'Neg', in: [long], out: [`${long}_out`] }] })));
+  await run();
+  await page.setViewport({ width: 320, height: 740 });
   for (const tab of ['about', 'network', 'run', 'convert', 'faults']) {
     await show(tab);
-    assert.ok(await page.evaluate('document.documentElement.scrollWidth <= 360'), tab);
+    assert.ok(await page.evaluate('document.documentElement.scrollWidth <= 320'), tab);
   }
+  await show('about');
+  const broken = await page.$$eval('#about tbody th', (all) => all.filter((each) => /^(?:Standard|Made by|Nodes)/.test(each.textContent) && each.getBoundingClientRect().height > 40).map((each) => each.textContent));
+  assert.deepEqual(broken, [], 'words are whole');
   await page.setViewport({ width, height });
   assert.deepEqual(faults, []);
 });

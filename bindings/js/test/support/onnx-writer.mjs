@@ -38,11 +38,12 @@ const text = (field, value) => bytes(field, utf8(value));
 const float = (field, value) => joined([varint((field << 3) | 5), new Uint8Array(Float32Array.of(value).buffer)]);
 const message = (field, parts) => bytes(field, joined(parts));
 
-/** TensorProto of {type, dims, data}: data a typed array, or an array of strings. */
-function tensor({ type, dims, data }, name) {
+/** TensorProto of {type, dims, data}: data a typed array, or an array of strings; instead of it `location`, the file that has them. */
+function tensor({ type, dims, data, location }, name) {
   const parts = [...dims.map((d) => int(1, d)), int(2, kTypes[type])];
   if (name !== undefined) parts.push(text(8, name));
-  if (type === 'string') parts.push(...data.map((item) => text(6, item)));
+  if (location !== undefined) parts.push(message(13, [text(1, 'location'), text(2, location)]), int(14, 1));
+  else if (type === 'string') parts.push(...data.map((item) => text(6, item)));
   else parts.push(bytes(9, new Uint8Array(data.buffer, data.byteOffset, data.byteLength)));
   return parts;
 }
@@ -94,10 +95,11 @@ function graph({ name = 'g', nodes, inputs = {}, outputs = {}, initializers = {}
 }
 
 /** The bytes of a model. */
-export function onnx({ opset = 17, domains = {}, ir = 8, metadata = {}, ...network }) {
+export function onnx({ opset = 17, domains = {}, ir = 8, metadata = {}, modelDomain, ...network }) {
   return joined([
     int(1, ir),
     text(2, 'nnex tests'),
+    ...(modelDomain ? [text(4, modelDomain)] : []),
     message(7, graph(network)),
     message(8, [text(1, ''), int(2, opset)]),
     ...Object.entries(domains).map(([domain, version]) => message(8, [text(1, domain), int(2, version)])),
