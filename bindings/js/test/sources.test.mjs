@@ -33,6 +33,21 @@ test('a model comes from a path, a URL, bytes, a Blob, a Response and several fi
   }
 });
 
+test('what a model in a folder names lies beside it, and of several models one is named', async () => {
+  const beside = (...data) => {
+    const model = onnx({ inputs: { x: ['float32', [2]] }, outputs: { y: ['float32', [2]] }, nodes: [{ op: 'Add', in: ['x', 'w'], out: ['y'] }],
+      initializers: { w: { type: 'float32', dims: [2], location: 'w.bin' } } });
+    return [model, new Uint8Array(Float32Array.from(data).buffer)];
+  };
+  const [a, ones] = beside(1, 1), [b, tens] = beside(10, 10), files = { 'a/net.onnx': a, 'a/w.bin': ones, 'b/c/net.onnx': b, 'b/c/w.bin': tens, README: new Blob(['text']) };
+  const answer = async (...args) => plain((await (await load(...args)).run({ x: [1, 2] })).y).data;
+  assert.deepEqual(await answer({ 'a/net.onnx': a, 'a/w.bin': ones }), [2, 3]);
+  assert.deepEqual(await answer(files, { name: 'a/net.onnx' }), [2, 3]);
+  assert.deepEqual(await answer(files, { name: 'b/c/net.onnx' }), [11, 12]);
+  await assert.rejects(load(files), { code: 'unreadable', message: /^the model holds 2 models; name one of them: a\/net\.onnx, b\/c\/net\.onnx/ });
+  assert.equal((await check({ 'a/net.onnx': a, 'w.bin': ones })).sound, false);
+});
+
 test('a compiled model is kept in a folder', { skip: process.env.NNEX_ENGINE === 'wasm' && 'a page keeps no models' }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'nnex-'));
   try {

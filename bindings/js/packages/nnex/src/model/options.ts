@@ -4,7 +4,7 @@ import { found } from './found.js';
 
 /** How a model is read and compiled. */
 export interface LoadOptions {
-  /** A name for messages, whose ending tells the format where bytes do not. */
+  /** A name for messages, whose ending tells the format where bytes do not. Of several files the one that is called so is the model. */
   name?: string;
   /** Fixed values of extents, by symbol or as "input.axis". */
   symbols?: Readonly<Record<string, number>>;

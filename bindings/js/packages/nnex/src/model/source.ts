@@ -14,7 +14,7 @@ export type FileBytes = ArrayBufferView | ArrayBuffer | SharedArrayBuffer;
  * - a path or a `file:` URL of a file, a folder or an archive (where there are files: in Node); in a page an address, which is fetched;
  * - the bytes of a file or archive, which are copied at the call; a Blob or File; a Response of fetch();
  * - several files by their names, as a Map or an object: CVM's symbol and params, an .onnx file with its external tensors,
- *   graph.nnef with its variables, a .webnn text with its weights.
+ *   graph.nnef with its variables, a .webnn text with its weights. Names may have folders: what a model names lies beside it.
  */
 export type Source =
   | string | URL | FileBytes | Blob | Response
