@@ -224,7 +224,17 @@ export async function use(): Promise<MLContext> {
   return context;
 }
 `;
-const runtime = "import * as ort from 'nnex/onnxruntime';\nexport const made: Promise<ort.InferenceSession> = ort.InferenceSession.create('model.onnx');\nort.install();\n";
+const runtime = `import * as ort from 'nnex/onnxruntime';
+import whole, { InferenceSession, Tensor } from 'nnex/onnxruntime';
+const options: ort.InferenceSession.SessionOptions = { executionProviders: ['cpu'] }, how: InferenceSession.RunOptions = {};
+export const made: Promise<ort.InferenceSession> = ort.InferenceSession.create('model.onnx', options);
+export async function run(session: whole.InferenceSession, feeds: InferenceSession.FeedsType): Promise<InferenceSession.ReturnType> {
+  const x: whole.Tensor = new Tensor('float32', [1]), type: ort.Tensor.Type = x.type, values: InferenceSession.OnnxValueMapType = { ...feeds, [type]: x };
+  return session.run(values, how);
+}
+ort.install();
+whole.install();
+`;
 const page = `import { configure, outline } from 'nnex';
 import { configure as other } from 'nnex/polyfill';
 configure({ wasm: '/assets/nnex.wasm', worker: '/assets/worker.js' });
@@ -308,6 +318,8 @@ const rows = [
   ['what import gives is taken by what require() gives', { ...modern, lib: dom, types: node }, { 't.mts': across, 'u.cts': taking }],
   ['require(): node10', { module: M.CommonJS, moduleResolution: R.Node10, ignoreDeprecations: '5.0', types: node }, { 'g.ts': asBoth, 'h.ts': globals }],
   ["ONNX Runtime's API", { ...modern, lib: dom, types: node }, { 'i.mts': runtime, 'j.cts': runtime }],
+  ["ONNX Runtime's API: bundlers", { ...bundler, lib: dom, types: node }, { 'w.ts': runtime }],
+  ["ONNX Runtime's API: browser", { ...bundler, lib: dom, customConditions: ['browser'] }, { 'w.ts': runtime }],
   ["ONNX Runtime's API: node10", { module: M.CommonJS, moduleResolution: R.Node10, lib: dom, types: node }, { 'k.ts': runtime }],
   ['the type of a tensor tells the class of its data', { ...modern, types: node }, { 'o.mts': narrowed, 'p.cts': narrowed }],
   ['calls end by a signal', { ...modern, types: node }, { 'q.mts': signals, 'r.cts': signals }],
@@ -315,6 +327,7 @@ const rows = [
   ['without the library of `using`', { ...bundler, lib: dom, plain: true }, { 'm.ts': plain }],
   ['without the library of `using`: browser', { ...bundler, lib: dom, plain: true, customConditions: ['browser'] }, { 'm.ts': plain }],
   ['without the library of `using`: require()', { module: M.CommonJS, moduleResolution: R.Node10, ignoreDeprecations: '5.0', lib: dom, plain: true }, { 'm.ts': plain }],
+  ['require() for pages: node16', { module: M.Node16, moduleResolution: R.Node16, lib: dom, types: node, customConditions: ['browser'] }, { 'e.cts': asBoth, 'f.cts': globals, 'j.cts': runtime }],
   ['what pages alone have', { ...bundler, lib: dom, customConditions: ['browser'] }, { 'l.ts': page }],
 ];
 for (const [name, options, sources, refused] of rows)
