@@ -49,6 +49,12 @@ test('a bundle keeps what importing nnex/onnxruntime does', async () => {
   assert.match(await bundled({ entryPoints: [entry], platform: 'browser' }), /createInferenceSessionHandler/);
 });
 
+test('a bundle whose file name is no name of a module\'s finds the addon: webpack says of both that they have one', async () => {
+  const entry = source('module.mjs', "import { load } from 'nnex';\nload('neg.onnx').then(async (model) => console.log(...(await model.run({ x: [1, 2] })).y.data));");
+  const out = source('module.out.mjs', (await bundled({ entryPoints: [entry], platform: 'node' })).replace(/typeof __filename/g, '"string"'));
+  assert.equal(execFileSync(process.execPath, [out], { cwd: folder, encoding: 'utf8', env: { ...process.env, NNEX_ENGINE: 'addon' } }), '-1 -2\n');
+});
+
 test('a bundle of CommonJS for Node finds the addon, and says what it lacks', async () => {
   const entry = source('commonjs.mjs', `import { load } from 'nnex';
     import { InferenceSession } from 'nnex/onnxruntime';

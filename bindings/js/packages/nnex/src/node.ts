@@ -38,8 +38,16 @@ export function addon(): Addon {
 }
 /** Where the addon's package is looked for: from this file, wherever a bundler has put it. An address of its own it would write down as that of the machine it ran on. */
 function places(): (string | URL)[] {
-  const beside = bundle ? new URL('./nnex.wasm', bundle) : new URL('./nnex.wasm', import.meta.url);
-  return [...(typeof __filename === 'string' && isAbsolute(__filename) ? [__filename] : []), beside];
+  const beside = bundle ? new URL('./nnex.wasm', bundle) : new URL('./nnex.wasm', import.meta.url), file = fileName();
+  return [...(file !== undefined && isAbsolute(file) ? [file] : []), beside];
+}
+/** This file in CommonJS. By trying: webpack says of modules, too, that they have it. */
+function fileName(): string | undefined {
+  try {
+    return __filename;
+  } catch {
+    return undefined;
+  }
 }
 /** What would help, to who has the package from npm. */
 function help(): string {
