@@ -3,13 +3,14 @@
 import { access, copyFile, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { build } from 'esbuild';
+import { interfaceOf } from '../wasm/interface.mjs';
 
 const folder = new URL('../packages/nnex/', import.meta.url);
 const { exports, version } = JSON.parse(await readFile(new URL('package.json', folder), 'utf8'));
 const there = path => access(new URL(path, folder)).then(() => true, () => false);
 const path = name => new URL(name, folder).pathname;
 
-const define = { NNEX_VERSION: JSON.stringify(version), NNEX_PAGE: 'false' };
+const define = { NNEX_VERSION: JSON.stringify(version), NNEX_INTERFACE: JSON.stringify(interfaceOf()), NNEX_PAGE: 'false' };
 // Names are left as they are: they stand in stacks. Node shows the line that an error came from, where nobody catches it.
 const common = {
   bundle: true, minifyWhitespace: true, minifySyntax: true, lineLimit: 120, sourcemap: false, legalComments: 'none', packages: 'external', logLevel: 'warning',

@@ -139,6 +139,29 @@ test('another polyfill takes the place of one that has nothing to compute with',
   assert.equal(stdout, 'false\n');
 });
 
+test('where there is no WebAssembly either, it is said', { skip }, () => {
+  const { stdout } = spawnSync(process.execPath, ['--jitless', '-e', `const { load, ml, NnexError } = require('nnex');
+    const told = (error) => console.log(error.name, error instanceof NnexError, error.code, error.message);
+    load('model.onnx').catch(told).then(() => ml.createContext()).catch(told);`], { cwd: join(folder, 'all'), encoding: 'utf8', env: { ...process.env, NNEX_ENGINE: 'wasm' } });
+  const message = 'nnex: found no WebAssembly in this host (Node.js has none under --jitless); needed it, or the package nnex-linux-x64';
+  assert.equal(stdout, `NnexError true unsupported ${message}\nNotSupportedError false 9 ${message}\n`);
+});
+
+test('a module of another build than the scripts is refused', { skip }, async () => {
+  const bytes = readFileSync(join(dist, 'nnex.wasm')), { configure, load, ml } = await import(join(dist, 'browser.js'));
+  const at = bytes.lastIndexOf('nnex.interface') + 'nnex.interface'.length, own = bytes.subarray(at, at + 16).toString();
+  const other = Buffer.from(bytes);
+  other.write('0123456789abcdef', at);
+  const rows = [[other, '0123456789abcdef'], [bytes.subarray(0, at - 'nnex.interface'.length - 3), 'unknown'], [await WebAssembly.compile(other), '0123456789abcdef']];
+  for (const [wasm, found] of rows)
+    for (const threads of [1, 2]) {
+      configure({ wasm, worker: false, threads });
+      const message = `nnex: found nnex.wasm of another build (interface ${found}); needed the one of the same package as these scripts (${own})`;
+      await assert.rejects(load(new Uint8Array(4)), { name: 'NnexError', code: 'unsupported', message });
+      await assert.rejects(ml.createContext(), { name: 'NotSupportedError', message });
+    }
+});
+
 test('a word that an environment variable does not know is refused', () => {
   const rows = [[{ NNEX_ENGINE: 'foo' }, "NNEX_ENGINE: found 'foo'; needed addon or wasm"], [{ NNEX_THREADS: 'foo' }, "NNEX_THREADS: found 'foo'; needed a whole number, or 0 for as many threads as the machine has"],
     [{ NNEX_THREADS: '-1' }, "NNEX_THREADS: found '-1'; needed a whole number, or 0 for as many threads as the machine has"]];

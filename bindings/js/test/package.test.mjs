@@ -2,7 +2,7 @@
 // archives that are published.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -386,6 +386,13 @@ test('the archives have all that is published, or there are none', () => {
   assert.equal(stderr, ['nnex/dist/nnex.wasm', 'linux-x64/nnex.node'].map((path) => `pack: packages/${path} is missing; bindings/js/build --wasm makes it\n`).join(''));
   assert.deepEqual(readdirSync(out), []);
   for (const path of ['nnex/dist/nnex.wasm', 'linux-x64/nnex.node']) writeFileSync(join(place, 'packages', path), 'in its place');
+  const at = join(place, 'wasm'), later = join(at, 'later.cpp');
+  mkdirSync(at);
+  writeFileSync(later, '');
+  utimesSync(later, new Date(), new Date(Date.now() + 60_000));
+  assert.deepEqual([pack().status, pack().stderr], [1, 'pack: packages/nnex/dist/nnex.wasm is older than bindings/js/wasm/later.cpp; bindings/js/build --wasm makes it\n']);
+  assert.deepEqual(readdirSync(out), []);
+  rmSync(at, { recursive: true });
   assert.equal(pack().status, 0);
   for (const [name, needed] of [['nnex', ['README.md', 'LICENSE', 'dist/nnex.wasm', 'dist/index.d.cts']], ['nnex-linux-x64', ['README.md', 'LICENSE', 'nnex.node']]]) {
     const [archive] = readdirSync(out).filter((entry) => entry.startsWith(`${name}-0`));

@@ -6,6 +6,8 @@ import { script } from './here.js';
 import type { Spawn } from './threads.js';
 
 declare const NNEX_PAGE: boolean;
+/** The interface that these scripts were written for; absent: nobody bundled them. */
+declare const NNEX_INTERFACE: string | undefined;
 
 type Fetchable = string | URL | ArrayBuffer | ArrayBufferView | Response;
 export type WasmSource = Fetchable | WebAssembly.Module;
@@ -65,18 +67,32 @@ async function moduleOf(response: Response): Promise<ArrayBuffer> {
 
 /** What a browser says where a policy forbids WebAssembly; the text is each one's own. */
 const kForbidden = /unsafe-eval|Content Security Policy|blocked by CSP/i;
-async function compiled(compiling: Promise<WebAssembly.Module>): Promise<WebAssembly.Module> {
+async function permitted(compiling: Promise<WebAssembly.Module>): Promise<WebAssembly.Module> {
   return compiling.catch((error: Error): never => {
     if (!kForbidden.test(error.message)) throw error;
     throw new NnexError('unsupported', "nnex: the page's Content-Security-Policy forbids WebAssembly; needed 'wasm-unsafe-eval' in its script-src");
   });
 }
+
+/** The section of a module that says its interface; bindings/js/wasm/interface.mjs. */
+const kSection = 'nnex.interface';
+/** The module, whose calls are those that these scripts make: one of another build takes options for others, or none. */
+function ofThisBuild(module: WebAssembly.Module): WebAssembly.Module {
+  if (typeof NNEX_INTERFACE !== 'string') return module;
+  const [section] = WebAssembly.Module.customSections(module, kSection), found = section && new TextDecoder().decode(section);
+  if (found !== NNEX_INTERFACE) throw new NnexError('unsupported', `nnex: found nnex.wasm of another build (interface ${found ?? 'unknown'}); needed the one of the same package as these scripts (${NNEX_INTERFACE})`);
+  return module;
+}
+
 async function compile(source: WasmSource): Promise<WebAssembly.Module> {
+  return ofThisBuild(await compiled(source));
+}
+async function compiled(source: WasmSource): Promise<WebAssembly.Module> {
   if (source instanceof WebAssembly.Module) return source;
   const code = await fetched(source);
-  if (!isResponse(code)) return compiled(WebAssembly.compile(code));
-  if (code.headers.get('content-type') === 'application/wasm') return compiled(WebAssembly.compileStreaming(code));
-  return compiled(WebAssembly.compile(await moduleOf(code)));
+  if (!isResponse(code)) return permitted(WebAssembly.compile(code));
+  if (code.headers.get('content-type') === 'application/wasm') return permitted(WebAssembly.compileStreaming(code));
+  return permitted(WebAssembly.compile(await moduleOf(code)));
 }
 
 // What stands in the code before the bits of the memory that it imports (env.memory), as characters of one byte; bindings/js/wasm/alone.mjs looks for it too.
@@ -92,7 +108,7 @@ async function compileShared(source: Fetchable): Promise<WebAssembly.Module> {
   const at = new TextDecoder('latin1').decode(bytes).indexOf(kMemoryImport);
   if (at < 0) throw new Error('found no memory among the imports');
   bytes[at + kMemoryImport.length] = kHasMaximum | kShared;
-  return compiled(WebAssembly.compile(bytes));
+  return ofThisBuild(await permitted(WebAssembly.compile(bytes)));
 }
 
 export function isNode(): boolean {
@@ -117,6 +133,9 @@ async function processors(): Promise<number> {
   if (navigator?.hardwareConcurrency || !isNode()) return navigator?.hardwareConcurrency || 1;
   return (await builtin('os')).cpus().length;  // Node.js before 21
 }
+
+/** Node.js without a compiler has none. */
+const kNone = `nnex: found no WebAssembly in this host (Node.js has none under --jitless); needed it${NNEX_PAGE ? '' : ', or the package nnex-linux-x64'}`;
 
 /** What forbids threads here, as far as is known before the module is loaded. */
 function forbidden({ wasm, threads }: CodeOptions): string | undefined {
@@ -173,6 +192,7 @@ function makeCodes(options: CodeOptions): Codes {
   const alone = async (why: string): Promise<Choice> => ({ code: { module: await one(), shared: false, threads: 1 }, why });
   return {
     best: async () => {
+      if (typeof WebAssembly === 'undefined') throw new NnexError('unsupported', kNone);
       const why = forbidden(options);
       return why === undefined ? many() : alone(why);
     },
