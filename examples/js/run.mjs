@@ -21,7 +21,10 @@ try {
     feeds[name] = { type, dims: extents, data: Array(count).fill(type === 'string' ? '' : 0) };
   }
   const { outputs, nodes: times } = await model.profile(feeds);
-  for (const [name, { type, dims, data }] of Object.entries(outputs)) console.log(`output ${name}  ${type}[${dims}] `, ...data.slice(0, 8));
+  for (const [name, value] of Object.entries(outputs)) {
+    if (value?.data) console.log(`output ${name}  ${value.type}[${value.dims}] `, ...value.data.slice(0, 8));
+    else console.log(`output ${name} `, value); // a sequence, a map, an optional
+  }
   for (const { place, op, kernel, duration } of times.sort((a, b) => b.duration - a.duration).slice(0, 5))
     console.log(`${duration.toFixed(1).padStart(9)} µs  ${place || op} (${kernel})`);
 } catch (error) {

@@ -1,7 +1,7 @@
 // The examples in examples/js, run as a user would: copied beside a node_modules that has the packages.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { launch, missingBrowser } from './conform/browser.mjs';
 import { serve } from './conform/server.mjs';
 import { folder as peers, missing } from './support/peers.mjs';
+import { identity, onnx } from './support/onnx-writer.mjs';
 import { writeModels } from './support/tiny-transformers.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -41,6 +42,11 @@ test('run.mjs', () => {
   assert.match(text, /ONNX, \d+ nodes, \d+ parameters/);
   assert.match(text, /input {2}picture {2}f32\[N,3,32,32\]\noutput probabilities {2}float32\[1,8\] {2}0\.\d+/);
   assert.match(text, /\d µs {2}.*\(.+\)/);
+  const pairs = join(folder, 'pairs.onnx');
+  writeFileSync(pairs, identity(['int4', [3]], 21, 10));
+  assert.match(run('run.mjs', pairs), /\noutput s {2}int4\[3\] {2}0 0\n/);
+  writeFileSync(pairs, onnx({ inputs: { x: ['float32', [2]] }, outputs: { y: { sequence: ['float32', [2]] } }, nodes: [{ op: 'SequenceConstruct', in: ['x'], out: ['y'] }] }));
+  assert.match(run('run.mjs', pairs), /\noutput y {2}\[/);
   const failed = spawnSync(process.execPath, [join(folder, 'run.mjs'), '/nowhere.onnx'], { encoding: 'utf8' });
   assert.equal(failed.status, 1);
   assert.match(failed.stderr, /^unreadable: cannot open/);

@@ -138,6 +138,7 @@ test('options of a wrong kind, and those that there are not, are TypeErrors with
     [() => check(affine, { threads: 1 }), /^check: no option 'threads'/], [() => inspect(affine, { optimize: 1 }), /^inspect: optimize: found 1/],
     [() => convert(affine, { to: 'onnx', symbols: { N: 1 } }), /^convert: no option 'symbols'; there are to, .*, load; for reading: load: \{ symbols \}$/],
     [() => convert(affine, { load: { simbols: {} } }), /^convert: load: no option 'simbols'/], [() => convert(affine, { custom: 1 }), /^convert: custom: found 1/],
+    [() => convert(affine, { to: 'tar', packing: 'tgz' }), /^convert: packing: found 'tgz' with to: 'tar'; needed 'tar', or none$/], [() => convert(affine, { to: 'js', form: 'module' }), /^convert: form: found 'module'/],
     [() => convert(affine, 'x.nnef', 5), /^convert: options: found 5/], [async () => model.session({ thread: 1 }), /^session: no option 'thread'; there are threads, seed$/],
     ...[4, null, 'z'].map((options) => [() => model.run(x, options), /^run: options: found .*; needed an object$/]),
     [() => model.run(x, { thread: 'x' }), /^run: thread: found 'x'; needed one of auto, always$/], [() => model.run(x, { outputs: 's' }), /^run: outputs: found 's'; needed an array of names$/],
@@ -189,6 +190,7 @@ test('inputs in every form', async () => {
   const forms = [
     flat, shared, Array.from(flat), [[1, 2, 3], [4, 5, 6]], { data: flat, dims: [2, 3] }, { data: flat, dims: [2, 3], type: 'float32' },
     { data: Array.from(flat), dims: [2, 3] }, { data: flat }, { type: 'float32', dims: [2, 3], data: flat, location: 'cpu' },
+    { data: flat, dims: new Proxy([2, 3], {}) },  // as reactive state hands them out
   ];
   for (const x of forms)
     for (const out of [await model.run({ x }), model.runSync({ x }), await model.run({ x }, { thread: 'always' }), await model.run({ x }, { borrow: true, thread: 'always' })])
@@ -238,7 +240,9 @@ test('every type', async () => {
   const bits = (await (await load(identity(['float16', [2]]))).run({ a: Uint16Array.of(0x3c00, 0xc000) })).s.data;
   assert.deepEqual([...new Uint16Array(bits.buffer, bits.byteOffset, 2)], [0x3c00, 0xc000]);
   const packed = (await load(identity(['int4', [5]], 21, 10)));
-  assert.deepEqual((await packed.run({ a: { data: Uint8Array.of(0x21, 0x43, 0x05), dims: [5] } })).s.data, Uint8Array.of(0x21, 0x43, 0x05));
+  for (const a of [{ data: Uint8Array.of(0x21, 0x43, 0x05), dims: [5] }, [1, 2, 3, 4, 5]]) assert.deepEqual((await packed.run({ a })).s.data, Uint8Array.of(0x21, 0x43, 0x05));
+  assert.deepEqual((await packed.run({ a: [-1, 2, -8, 7, 0] })).s.data, Uint8Array.of(0x2f, 0x78, 0x00));
+  await assert.rejects(packed.run({ a: [1, 2, 3, 4, 5, 6] }), { message: /found 6 elements without dims/ });
 });
 
 test('sequences, maps and optionals', async () => {
@@ -339,11 +343,11 @@ test('numbers in arrays are elements of the type, or refused', async () => {
     ['int8', [-128, 127], [[128], [-129], [1.5], [NaN], ['1'], [true], [1n << 40n]]], ['uint8', [0, 255], [[256], [-1], [Infinity]]],
     ['int32', [-(2 ** 31), 7n], [[2 ** 31], [0.1]]], ['int64', [2 ** 53, -(2n ** 63n)], [[2n ** 63n], [1e300], [1.5], ['7']]],
     ['uint64', [0, 2n ** 64n - 1n], [[-1], [2n ** 64n]]], ['bool', [true, 0], [[2], ['true'], [null]]], ['float64', [0.1, 3n], [['0.1'], [false]]],
-    ['string', ['', 'a'], [[5], [undefined], [null]]],
+    ['int4', [-8, 7n], [[8], [-9], [0.5], ['1']]], ['uint4', [0, 15], [[16], [-1]]], ['string', ['', 'a'], [[5], [undefined], [null]]],
   ];
   for (const [type, good, bad] of rows) {
     const model = await load(identity([type, [null]]));
-    assert.equal((await model.run({ a: good })).s.data.length, 2);
+    assert.deepEqual((await model.run({ a: good })).s.dims, [2]);
     for (const items of bad)
       for (const [a, place] of [[items, 0], [[good[0], ...items], 1]])
         await assert.rejects(model.run({ a }), (error) => error.code === 'invalid argument' && error.message.startsWith("input 'a': found ") && error.message.includes(` at [${place}], which is no ${type}`), `${type}: ${String(items)}`);

@@ -1,6 +1,7 @@
 // Where models come from: paths, addresses, bytes, files by their names; and what is none of these.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -95,14 +96,16 @@ test('an engine that has to be waited for gets bytes of its own, one that is the
   await assert.rejects((await modelsOver(async () => { throw new Error('none'); })).check(new Response(null, { status: 404 })), /404|none/);
 });
 
-test('what is no source is a TypeError that says what it is', async () => {
+test('what is no source is a TypeError that says what it is', async (t) => {
   const gone = affine.slice();
   structuredClone(gone.buffer, { transfer: [gone.buffer] });
+  const handle = await open(new URL(import.meta.url));
+  t.after(() => handle.close());
   const rows = [
     [gone, /^NAME: found a Uint8Array whose memory was transferred or shrunk; needed bytes$/], [gone.buffer, /^NAME: found an ArrayBuffer whose memory was/],
     [{ 'a.onnx': gone }, /^NAME: file 'a\.onnx': found a Uint8Array whose memory was transferred/],
     [null, /^NAME: found null; needed a path, bytes/], [undefined, /^NAME: found undefined; needed/], [5, /^NAME: found 5;/], [[], /^NAME: found an array;/],
-    [{}, /^NAME: found an object without files;/], [new Map(), /^NAME: found a Map without files;/], [load, /^NAME: found a function;/],
+    [{}, /^NAME: found an object without files;/], [new Map(), /^NAME: found a Map without files;/], [handle, /^NAME: found an object; needed .*\(of a FileHandle: await handle\.readFile\(\)\)$/], [load, /^NAME: found a function;/],
     [Promise.resolve(affine), /^NAME: found a Promise; needed .* \(a promise is awaited first\)$/], [new Response(affine).body, /^NAME: found a ReadableStream; needed .*Response/],
     [{ a: 'text' }, /^NAME: file 'a': found 'text'; needed bytes or a Blob$/], ['https://example.org/x.onnx', /^NAME: a model from https: is fetched by the caller: NAME\(await fetch\(url\)\)$/],
     [new URL('https://example.org/x.onnx'), /^NAME: a model from https: is fetched/], ['a\0b.onnx', /^NAME: found 'a\\u0000b.onnx'; needed a path without NUL/],

@@ -178,10 +178,20 @@ function elsewhere(name: string, kinds: object): string {
 /** An option of reading as convert() takes it. */
 export const inConvert = (option: string): string => (option !== 'name' && Object.hasOwn(kReading, option) ? `load.${option}` : option);
 
+/** What a form says by itself of its standard; options of other standards say nothing of it. */
+const kSaid: Partial<Record<FormName, Pick<SaveOptions, 'packing' | 'form'>>> = { tar: { packing: 'tar' }, tgz: { packing: 'tgz' }, mjs: { form: 'module' }, js: { form: 'script' } };
+
 /** What the options of each call mean to an engine. Each throws a TypeError that names the option. */
 export const loadOptions = (given: unknown): LoadOptions & SessionOptions & AbortOptions => taken(given, kLoad, 'load');
 export const readingOptions = (given: unknown, call: string): LoadOptions & AbortOptions => taken(given, kLook, call);
-export const convertOptions = (given: unknown): SaveOptions & AbortOptions & { load?: LoadOptions } => taken(given, kConvert, 'convert');
+export function convertOptions(given: unknown): SaveOptions & AbortOptions & { load?: LoadOptions } {
+  const options = taken(given, kConvert, 'convert'), said = options.to && kSaid[options.to];
+  for (const [name, value] of Object.entries(said ?? {})) {
+    const other = options[name as keyof SaveOptions];
+    if (other !== undefined && other !== value) throw new TypeError(`convert: ${name}: found ${found(other)} with to: '${options.to}'; needed '${value}', or none`);
+  }
+  return options;
+}
 export const sessionOptions = (given: unknown): SessionOptions => taken(given, kSession, 'session');
 export const runOptions = (given: unknown, call: string): RunOptions => taken(given, kRun, call);
 export const runSyncOptions = (given: unknown): RunOptions => taken(given, kRunSync, 'runSync');

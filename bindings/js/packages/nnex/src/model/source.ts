@@ -44,8 +44,14 @@ function isBlob(x: unknown): x is Blob {
 const kNeeded = 'a path, bytes, a Blob, a Response, or files by their names';
 /** One of Node's own, which is an object of numbers and functions besides. */
 const isStream = (x: unknown): boolean => typeof (x as { pipe?: unknown } | null)?.pipe === 'function';
+/** Whether an object is one of members alone, of any realm: instances of classes have members that are no files. */
+function isPlain(x: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(x);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
 /** What else helps where a value is none of these. */
 function hint(x: unknown): string {
+  if (typeof (x as { readFile?: unknown } | null)?.readFile === 'function') return ' (of a FileHandle: await handle.readFile())';
   if (typeof (x as { then?: unknown } | null)?.then === 'function') return ' (a promise is awaited first)';
   return tagOf(x) === 'ReadableStream' ? ' (the Response itself, or await new Response(stream).arrayBuffer())' : '';
 }
@@ -89,8 +95,9 @@ export function rawSource(call: string, source: Source, name?: string): RawSourc
   if (isBlob(source)) return fromBlob(source, name);
   if (tag === 'Response') return fromResponse(source as Response, name);
   if (isStream(source)) throw new TypeError(`${call}: found a stream; needed ${kNeeded} (await buffer(stream), of node:stream/consumers)`);
-  const files: [string, FileBytes | Blob][] = tag === 'Map' ? [...(source as Map<string, FileBytes>)] : tag === 'Object' ? Object.entries(source as Record<string, FileBytes>) : [];
-  if (files.length === 0) throw new TypeError(`${call}: found ${found(source)}${tag === 'Object' || tag === 'Map' ? ' without files' : ''}; needed ${kNeeded}${hint(source)}`);
+  const plain = tag === 'Object' && isPlain(source);
+  const files: [string, FileBytes | Blob][] = tag === 'Map' ? [...(source as Map<string, FileBytes>)] : plain ? Object.entries(source as Record<string, FileBytes>) : [];
+  if (files.length === 0) throw new TypeError(`${call}: found ${found(source)}${plain || tag === 'Map' ? ' without files' : ''}; needed ${kNeeded}${hint(source)}`);
   return named(files.map(([file, held]) => {
     if (typeof file !== 'string') throw new TypeError(`${call}: found ${found(file)} as the name of a file; needed text`);
     if (!isBytes(held) && !isBlob(held)) throw new TypeError(`${call}: file ${quoted(file)}: found ${found(held)}; needed bytes or a Blob`);

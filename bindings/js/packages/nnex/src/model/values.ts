@@ -90,10 +90,22 @@ function bitsOf(x: number, fraction: 7 | 10): number {
   return sign | (((exponent + bias - 1) << fraction) + rounded);  // what carries over is the next exponent, or infinity
 }
 
+/** Whole numbers of a few bits, several in a byte, the first in its lowest. */
+function packedBits(type: Exclude<ElementType, 'string'>, items: readonly unknown[], expected: Expected): Uint8Array {
+  const bits = itemsFor(type, 8), made = new Uint8Array(itemsFor(type, items.length));
+  items.forEach((item, i) => {
+    const element = elementOf(type, item);
+    if (element === undefined) throw wrong(expected, `${found(item)} at [${i}], which is no ${type}`);
+    made[Math.floor(i * bits / 8)]! |= (Number(element) & (2 ** bits - 1)) << (i * bits % 8);
+  });
+  return made;
+}
+
 /** The elements of a flat array as the array class of a type holds them. */
 function packed(type: Exclude<ElementType, 'string'>, items: readonly unknown[], expected: Expected): ArrayBufferView {
   const name = arraysOf(type).find((array) => array in globalThis) ?? 'Uint8Array';
   const fraction = name === 'Uint16Array' ? kFraction[type] : undefined;
+  if (itemsFor(type, 2) < 2 && rangeOf(type)) return packedBits(type, items, expected);
   if (itemsFor(type, 2) !== 2 || meantBy(name) !== type && type !== 'bool' && !fraction)
     throw wrong(expected, `an array of numbers; ${type} takes ${withArticle(name)}`);
   const Class = (globalThis as unknown as Record<string, new (length: number) => ArrayBufferView & { [i: number]: unknown }>)[name]!;
@@ -146,14 +158,13 @@ function plain(data: ArrayBufferView): ArrayBufferView {
   return className(data) === 'Float16Array' ? new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2) : data;
 }
 
-/** Extents for so many items of an array by what the model knows: one unknown extent is what remains, more of them must be given. */
-function dimsFor(type: ElementType, items: number, expected: Expected): readonly number[] {
-  const count = elementsIn(type, items);
+/** Extents for so many elements by what the model knows: one unknown extent is what remains, more of them must be given. */
+function dimsFor(count: number, fits: (count: number) => boolean, expected: Expected): readonly number[] {
   const dims = expected.type.kind === 'tensor' ? expected.type.dims : undefined;
   if (!dims) return [count];
   const known = dims.filter((d) => typeof d === 'number').reduce((a, b) => a * b, 1);
   const unknown = dims.filter((d) => typeof d !== 'number').length;
-  if (itemsFor(type, known) === items) return dims.map((d) => (typeof d === 'number' ? d : 1));
+  if (fits(known)) return dims.map((d) => (typeof d === 'number' ? d : 1));
   if (unknown === 1 && known > 0 && count % known === 0) return dims.map((d) => (typeof d === 'number' ? d : count / known));
   throw wrong(expected, `${count} element${count === 1 ? '' : 's'} without dims`);
 }
@@ -163,7 +174,7 @@ function saidDims(dims: unknown, expected: Expected): readonly number[] | undefi
   if (dims === undefined || dims === null) return undefined;
   if (!Array.isArray(dims)) throw wrong(expected, `a tensor whose dims are ${found(dims)}`);
   if (!dims.every((d) => Number.isSafeInteger(d) && d >= 0)) throw wrong(expected, `a tensor with dims [${Array.from(dims as unknown[], found).join(',')}]`);
-  return dims as number[];
+  return Array.from(dims as number[]);  // a Proxy of one is none to the engine
 }
 
 function tensorFrom(data: unknown, given: unknown, said: string | undefined, expected: Expected, numbers: TypeNumbers): RawTensor {
@@ -176,7 +187,7 @@ function tensorFrom(data: unknown, given: unknown, said: string | undefined, exp
     if (ArrayBuffer.isView(data)) throw wrong(expected, `${withArticle(className(data))} as string; that takes an array of strings`);
     const other = Array.from(data, (item) => typeof item === 'string').indexOf(false);
     if (other >= 0) throw wrong(expected, `${found(data[other])} at [${other}], which is no string`);
-    array = data as readonly string[];
+    array = Array.from(data as readonly string[]);
     items = array.length;
   } else {
     const view = ArrayBuffer.isView(data) ? data : packed(type, data, expected);
@@ -186,10 +197,11 @@ function tensorFrom(data: unknown, given: unknown, said: string | undefined, exp
     array = plain(view);
     items = (array as Uint8Array).length;
   }
-  const extents = dims ?? dimsFor(type, items, expected);
+  const listed = ArrayBuffer.isView(data) ? undefined : data.length;  // one item each; those of a view may hold several elements
+  const taking = (count: number): number => (listed === undefined ? itemsFor(type, count) : count), has = listed ?? items;
+  const extents = dims ?? dimsFor(listed ?? elementsIn(type, items), (count) => taking(count) === has, expected);
   const count = extents.reduce((a, b) => a * b, 1);
-  if (itemsFor(type, count) !== items)
-    throw wrong(expected, `${items} item${items === 1 ? '' : 's'} of data for dims [${extents.join(',')}], which take ${itemsFor(type, count)}`);
+  if (taking(count) !== has) throw wrong(expected, `${has} item${has === 1 ? '' : 's'} of data for dims [${extents.join(',')}], which take ${taking(count)}`);
   return { type: numbers.number(type), dims: extents, data: array };
 }
 
