@@ -90,6 +90,17 @@ Napi::Value packed_memory(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(held<ModelBox>(info)->model.packed_memory()));
 }
 
+Napi::Value cache(const Napi::CallbackInfo& info) {
+  static constexpr const char* kWords[] = {"none", "found", "due", "written", "failed"};  // as CacheUse has them
+  const Napi::Env env = info.Env();
+  const CacheInfo told = held<ModelBox>(info)->model.cache();
+  auto to = Napi::Object::New(env);
+  to.Set("use", Napi::String::New(env, kWords[static_cast<size_t>(told.use)]));
+  to.Set("file", Napi::String::New(env, told.file));
+  to.Set("why", Napi::String::New(env, told.why));
+  return to;
+}
+
 Napi::Value session(const Napi::CallbackInfo& info) {
   auto made = std::make_shared<SessionBox>(held<ModelBox>(info), session_options_from(info[1].As<Napi::Object>()),
                                            tasks_of(info).shared_from_this());
@@ -188,6 +199,7 @@ void add_models(Napi::Env env, Napi::Object exports) {
   add("load", load);
   add("describe", describe);
   add("packedMemory", packed_memory);
+  add("cache", cache);
   add("releaseModel", release_model);
   add("session", session);
   add("run", of_session<&SessionBox::run>);

@@ -61,6 +61,13 @@ test('a compiled model is kept in a folder', { skip: process.env.NNEX_ENGINE ===
     const [first] = kept();
     assert.deepEqual(await answer(), { type: 'float32', dims: [1, 3], data: [2, 4, 6] });
     assert.deepEqual(kept(), [first]); // it was found, not written again
+    for (const [folder, before, after] of [[cache, 'found', 'found'], [join(cache, 'other'), 'due', 'written'], ['/dev/full', 'due', 'failed'], [undefined, 'none', 'none']]) {
+      const model = await load(path, { cache: folder });
+      assert.equal(model.cache.use, before);
+      await model.run({ x: [1, 2, 3] });
+      const { use, file, why } = model.cache;
+      assert.deepEqual([use, file.startsWith(folder ?? ''), why !== ''], [after, true, use === 'failed']);
+    }
   } finally {
     rmSync(folder, { recursive: true });
   }

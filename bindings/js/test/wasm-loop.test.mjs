@@ -120,3 +120,13 @@ test('where there is no worker the caller computes, which is said once', { skip 
   assert.equal(stderr.match(/NNEX_WORKER/g)?.length, 1, stderr);
   assert.match(stderr, /no worker \(no workers here\)/);
 });
+
+test('models that nobody disposes of go as those do that come after them', { skip }, () => {
+  const { grown } = told(`const load100 = async () => { for (let i = 0; i < 100; ++i) await (await load(bytes)).run(square(2)); return process.memoryUsage.rss(); };
+    await load100();
+    const before = await load100();
+    await load100();
+    await load100();
+    console.log(JSON.stringify({ grown: (await load100()) - before }));`);
+  assert.ok(grown < 150e6, `${grown} bytes for 300 models`);  // 1.2 MB each, where none goes
+});

@@ -14,7 +14,7 @@ export type { AbortOptions } from './abort.js';
 export { NnexError } from './error.js';
 export type { ErrorCode, Remedy } from './error.js';
 export { Model, Session } from './model.js';
-export type { Feeds, Metadata, NodeTime, Outputs, Port } from './model.js';
+export type { CacheInfo, Feeds, Metadata, NodeTime, Outputs, Port } from './model.js';
 export type { FormName, LoadOptions, RunOptions, SaveOptions, SessionOptions } from './options.js';
 export type { CheckReport, Certificate, Fault, Inspection, NodeProof, SaveReport } from './reports.js';
 export type { FileBytes, Source } from './source.js';

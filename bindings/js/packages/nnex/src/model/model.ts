@@ -37,6 +37,19 @@ export interface Metadata {
   readonly properties: Readonly<Record<string, string>>;
 }
 
+/** What the option `cache` of load() did. */
+export interface CacheInfo {
+  /**
+   * 'none': no folder was named, or such a model is not kept; 'found': the model came out of it; 'due': it was not there, and will be when the first
+   * run, or prepare(), has ended; 'written': it is there by now; 'failed': it could not be written.
+   */
+  readonly use: 'none' | 'found' | 'due' | 'written' | 'failed';
+  /** Where the model is kept, or would be. */
+  readonly file: string;
+  /** Why it is not kept, was not found, or could not be written. */
+  readonly why: string;
+}
+
 /** Time of one node in one run. */
 export interface NodeTime {
   /** The author's name of the node. */
@@ -372,6 +385,11 @@ export class Model {
   /** Bytes of constants in the forms that kernels read, which all sessions share. */
   get packedMemory(): number {
     return this.#shared.engine.packedMemory(this.#native);
+  }
+
+  /** What the option `cache` did so far. */
+  get cache(): CacheInfo {
+    return this.#shared.engine.cache(this.#native);
   }
 
   /** A session of its own memory and states. */

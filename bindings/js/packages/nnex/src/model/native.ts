@@ -4,6 +4,7 @@
  * `NativeError`.
  */
 import type { Remedy } from './error.js';
+import type { CacheInfo } from './model.js';
 
 /** Bytes as they lie in memory, under the number of their type in `ModelEngine.dtypes`; strings are an array. */
 export interface RawTensor {
@@ -109,6 +110,7 @@ export interface ModelEngine {
   load(source: RawSource, options: object, cancel?: NativeFlag): Promise<NativeModel>;
   describe(model: NativeModel): RawDescription;
   packedMemory(model: NativeModel): number;
+  cache(model: NativeModel): CacheInfo;
   releaseModel(model: NativeModel): void;
 
   session(model: NativeModel, options: object): NativeSession;

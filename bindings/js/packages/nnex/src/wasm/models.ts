@@ -4,6 +4,7 @@
  */
 
 import type { ModelEngine, NativeFlag, NativeModel, NativeSession, RawDescription, RawOutputs, RawRunOptions, RawSource, RawValue } from '../model/native.js';
+import type { CacheInfo } from '../model/model.js';
 import type { Plain } from '../engine.js';
 import { type Code, isNode } from './code.js';
 import { type Given, given } from './given.js';
@@ -52,6 +53,8 @@ export interface Outline {
 }
 /** What the WebAssembly engine has beyond ModelEngine. */
 export interface DrawingEngine extends ModelEngine {
+  /** Bytes of the instance that a model is in. */
+  held(model: NativeModel): number;
   outline(source: RawSource, options: object): Promise<unknown>;
   /** As convert() into memory, with the report. */
   conversion(source: RawSource, load: object, options: object, path?: string, cancel?: NativeFlag): Promise<Made>;
@@ -117,6 +120,8 @@ function valueOf<T>(module: Module, reply: Reader): T {
   return reply.value((address, size) => module.copy(address, size)) as T;
 }
 
+export const kNoCache: CacheInfo = { use: 'none', file: '', why: 'WebAssembly keeps no compiled models' };
+
 /** Archives that are made as .tar, as the module has no gzip. */
 const kPacked = /\.(tgz|tar\.gz)$/;
 
@@ -148,6 +153,12 @@ export class LocalModels implements DrawingEngine {
   packedMemory(handle: NativeModel): number {
     const { module, address } = model(handle);
     return valueOf(module, module.reply(module.call('nnex_model_packed', address)).good());
+  }
+  held(handle: NativeModel): number {
+    return model(handle).module.size;
+  }
+  cache(): CacheInfo {
+    return kNoCache;
   }
   releaseModel(handle: NativeModel): void {
     release(handle as unknown as Model, 'nnex_model_free');

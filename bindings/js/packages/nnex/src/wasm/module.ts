@@ -2,6 +2,7 @@
 
 import { type Code, memoryFor } from './code.js';
 import { importsOf } from './host.js';
+import { standingFor } from './pressure.js';
 import { Threads } from './threads.js';
 import { Reader, Writer, namedError } from './wire.js';
 
@@ -37,6 +38,7 @@ export class Module {
   private readonly requests = new Map<number, Settle>();
   private lastRequest = 0;
   private turning = false;
+  private weight: unknown;
   private onDeath: ((message: string) => void)[] = [];
 
   /** An instance of its own, with memory of its own. */
@@ -56,6 +58,7 @@ export class Module {
     made.exports = instance.exports as unknown as Exports;
     made.exports._initialize?.();
     if (threads) {
+      made.weight = standingFor(memory.buffer.byteLength);
       made.threads = threads;
       dropped.register(made, threads);
     }

@@ -101,7 +101,7 @@ export class Remote {
       case 'load': {
         const model = await engine.load(source, options, cancel);
         this.objects.set(id, model);
-        return { description: engine.describe(model), packed: engine.packedMemory(model) };
+        return { description: engine.describe(model), packed: engine.packedMemory(model), held: engine.held(model) };
       }
       case 'session':
         this.objects.set(id, engine.session(object() as NativeModel, options));

@@ -1,9 +1,11 @@
 /** Models in a worker: it has them, its caller their descriptions. */
 
 import type { NativeFlag, NativeModel, NativeSession, RawDescription, RawOutputs, RawRunOptions, RawSource, RawValue } from '../model/native.js';
+import type { CacheInfo } from '../model/model.js';
 import { isNode } from './code.js';
 import { Link, type Port, copyOf } from './link.js';
-import type { DrawingEngine, Environment } from './models.js';
+import { type DrawingEngine, type Environment, kNoCache } from './models.js';
+import { standingFor } from './pressure.js';
 import type { Made } from './save.js';
 import type { Id, ModelMethod } from './remote.js';
 import { modelError, noFiles } from './wire.js';
@@ -15,6 +17,8 @@ interface Model {
   readonly id: Id;
   readonly description: RawDescription;
   readonly packed: number;
+  readonly held: number;
+  readonly weight: unknown;
 }
 interface Session {
   readonly home: Home;
@@ -155,7 +159,8 @@ export class SplitModels implements DrawingEngine {
 
   async load(source: RawSource, options: object, cancel?: NativeFlag): Promise<NativeModel> {
     const home = await this.worker(), id = home.id();
-    const made: Model = { home, id, ...await home.ask('load', [source, options], id, cancel) as { description: RawDescription; packed: number } };
+    const told = await home.ask('load', [source, options], id, cancel) as Pick<Model, 'description' | 'packed' | 'held'>;
+    const made: Model = { home, id, ...told, weight: standingFor(told.held) };
     return home.counted(made, 'releaseModel') as unknown as NativeModel;
   }
   describe(handle: NativeModel): RawDescription {
@@ -163,6 +168,12 @@ export class SplitModels implements DrawingEngine {
   }
   packedMemory(handle: NativeModel): number {
     return model(handle).packed;
+  }
+  held(handle: NativeModel): number {
+    return model(handle).held;
+  }
+  cache(): CacheInfo {
+    return kNoCache;
   }
   releaseModel(handle: NativeModel): void {
     model(handle).home.release('releaseModel', model(handle));
