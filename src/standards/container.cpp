@@ -173,7 +173,10 @@ Result<std::optional<FileBytes>> Container::find(const std::string& what, const 
 
 std::string Container::place(const std::string& name) const {
   if (auto added = added_.find(name); added != added_.end()) return added->second.place;
-  if (!folder_) return fmt::format("{}: {}{}", path_, below_, name);
+  const std::string within = below_ + name;
+  const bool named_after =
+      path_.size() > within.size() && path_.ends_with(within) && path_[path_.size() - within.size() - 1] == '/';
+  if (!folder_) return named_after ? path_ : fmt::format("{}: {}", path_, within);
   return path_.empty() || path_.back() == '/' ? path_ + name : fmt::format("{}/{}", path_, name);
 }
 

@@ -162,6 +162,40 @@ test('a module of another build than the scripts is refused', { skip }, async ()
     }
 });
 
+test('of a folder the model alone is read, by the rules of the addon and in its words', { skip }, () => {
+  const place = join(folder, 'folders'), at = (name) => join(place, name);
+  for (const name of ['one/sub', 'two', 'none', 'nnef/deep', 'half']) mkdirSync(at(name), { recursive: true });
+  const { status, stdout, others } = run(`
+    import { closeSync, openSync, ftruncateSync, symlinkSync, writeFileSync } from 'node:fs';
+    import { check, convert, load } from 'nnex';
+    import { onnx } from ${JSON.stringify(new URL('support/onnx-writer.mjs', import.meta.url).href)};
+    const at = (name) => ${JSON.stringify(place)} + '/' + name;
+    const w = { type: 'float32', dims: [2], data: Float32Array.of(2, 2) };
+    const model = onnx({ inputs: { x: ['float32', [2]] }, outputs: { y: ['float32', [2]] }, nodes: [{ op: 'Add', in: ['x', 'w'], out: ['y'] }], initializers: { w } });
+    for (const file of ['one/a.onnx', 'two/a.onnx', 'two/b.onnx']) writeFileSync(at(file), model);
+    for (const [name, bytes] of await convert(model, { to: 'nnef' })) writeFileSync(at('nnef/' + name), bytes);
+    for (const file of ['one/sub/other.bin', 'nnef/deep/other.dat']) {
+      const made = openSync(at(file), 'w');
+      ftruncateSync(made, 2 ** 33);  // no buffer holds so many bytes
+      closeSync(made);
+    }
+    writeFileSync(at('none/Graph.nnef'), 'version 1.0; graph g(x) -> (y) { x = external(shape = [2]); y = relu(x); }');
+    writeFileSync(at('half/graph.nnef'), 'version 1.0;\\ngraph g(x) -> (y) { x = external(shape = [2]); y = frobnicate(x); }');
+    writeFileSync(at('half/graph.quant'), '# nothing\\n');  // a second file, so that places are in one of several
+    const run = async (model) => (await model.run({ [model.inputs[0].name]: [1, 2] }))[model.outputs[0].name].data.join();
+    for (const place of ['one', 'nnef', 'nnef/graph.nnef']) console.log(await run(await load(at(place))));
+    for (const place of ['two', 'none', 'nobody', '../../../../dev/null']) await load(at(place)).catch((error) => console.log(error.code, error.message.replaceAll(at(''), '')));
+    console.log((await check(at('half'))).faults[0].where.replaceAll(at(''), ''));
+    await load(at('one/a.onnx'), { externalFolder: '/nowhere', symbols: { Q: 1 } }).catch((error) => console.log(error.tasks.join().replaceAll(at(''), '')));
+    await convert(model, '').catch((error) => console.log(error.message));`);
+  assert.deepEqual([status, others], [0, []], stdout);
+  assert.deepEqual(stdout.trim().split('\n'), ['3,4', '3,4', '3,4',
+    "unreadable 'two' holds 2 models; name one of them: two/a.onnx, two/b.onnx", "  while reading 'two'", "unreadable C1: 'none' holds no 'graph.nnef'", "  while reading 'none'",
+    "unreadable cannot open 'nobody': No such file or directory", "  while reading 'nobody'",
+    "unreadable cannot open '../../../../dev/null': it is a device, pipe or socket, not a regular file", "  while reading '../../../../dev/null'",
+    'half/graph.nnef:2:52', "loading 'one/a.onnx'", 'found no path to write to']);
+});
+
 test('a word that an environment variable does not know is refused', () => {
   const rows = [[{ NNEX_ENGINE: 'foo' }, "NNEX_ENGINE: found 'foo'; needed addon or wasm"], [{ NNEX_THREADS: 'foo' }, "NNEX_THREADS: found 'foo'; needed a whole number, or 0 for as many threads as the machine has"],
     [{ NNEX_THREADS: '-1' }, "NNEX_THREADS: found '-1'; needed a whole number, or 0 for as many threads as the machine has"]];

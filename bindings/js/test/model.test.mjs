@@ -354,7 +354,7 @@ test('numbers in arrays are elements of the type, or refused', async () => {
   }
 });
 
-test('what cannot be read is an error that says so', { skip: process.env.NNEX_ENGINE === 'wasm' && 'the caller reads files there' }, async () => {
+test('what cannot be read is an error that says so', async () => {
   await assert.rejects(load('/nowhere/at all.onnx'), (error) => {
     assert.equal(error.name, 'NnexError');
     assert.equal(error.code, 'unreadable');

@@ -55,7 +55,8 @@ export async function below(folder: string, name: string): Promise<Uint8Array | 
 export async function beside(inFolder: string, file: string, model: Uint8Array): Promise<GivenFile[]> {
   const { realpath } = await builtin('fs/promises');
   const { Buffer } = await builtin('buffer');
-  const folder = await realpath(inFolder);
+  const folder = await realpath(inFolder).catch(() => undefined);
+  if (folder === undefined) return [];  // who needs it says so
   const named = locations(Buffer.from(model.buffer, model.byteOffset, model.byteLength)), others = named.size > 0 ? [...named] : companions(file, model);
   const files: GivenFile[] = [];
   for (const name of others) {

@@ -17,19 +17,52 @@ interface Reading {
   readonly archiveRatio?: number;
 }
 
-/** A folder's files, by their names below it. */
-async function filesIn(folder: string): Promise<GivenFile[]> {
-  const { readdir, realpath } = await builtin('fs/promises');
+/** A path that cannot be opened, in the addon's words. */
+function closed(path: string, why: string): Error {
+  return modelError('unreadable', '', `cannot open '${path}': ${why}`, [`reading '${path}'`]);
+}
+/** What a call of the file system says is wrong: "No such file or directory". */
+export function reasonOf(error: unknown): string {
+  const { message } = error as Error, [, reason] = /^E[A-Z0-9]+: (.+?),/.exec(message) ?? [];
+  return reason === undefined ? message : `${reason[0]!.toUpperCase()}${reason.slice(1)}`;
+}
+
+/** Texts in quotes: the labels of NNEF's variables are among them. */
+const kQuoted = /'[^'\n]*'|"[^"\n]*"/g;
+
+/** The files of NNEF in a folder: those that its structure names. */
+async function structureIn(folder: string): Promise<Given> {
+  const { realpath } = await builtin('fs/promises');
   const { join } = await builtin('path');
-  const real = await realpath(folder), files: GivenFile[] = [];
-  const gather = async (prefix: string): Promise<void> => {
-    for (const entry of await readdir(join(real, prefix), { withFileTypes: true })) {
-      const name = prefix + entry.name, held = entry.isDirectory() ? await gather(`${name}/`) : await below(real, name);
-      if (held !== undefined) files.push([name, held]);
-    }
-  };
-  await gather('');
-  return files;
+  const real = await realpath(folder), structure = await below(real, kStructure) ?? '';
+  const labels = typeof structure === 'string' ? [] : new Set(new TextDecoder().decode(structure).match(kQuoted));
+  const files: GivenFile[] = [[kStructure, structure]];
+  for (const name of ['graph.quant', ...Array.from(labels, (quoted) => `${quoted.slice(1, -1)}.dat`)]) {
+    const held = await below(real, name);
+    if (held !== undefined) files.push([name, held]);
+  }
+  return { name: join(folder, kStructure), files };
+}
+const kStructure = 'graph.nnef';
+
+/** Names of models, by which one is found in a folder. */
+const kModel = /\.(onnx|onnxtxt|webnn|tar|tgz|tar\.gz|symbol)$/i;
+/** How many of several models are named. */
+const kShown = 4;
+
+/** What a folder stands for, by the addon's rules: nothing but the model in it is read, whatever else it holds. */
+async function inFolder(folder: string): Promise<Given> {
+  const { readdir } = await builtin('fs/promises');
+  const { join } = await builtin('path');
+  const entries = await readdir(folder, { withFileTypes: true }), regular = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+  if (entries.some(({ name }) => name === kStructure)) return structureIn(folder);
+  const pair = ['symbol', 'params'].filter((name) => regular.includes(name));
+  if (pair.length > 0) return { name: folder, files: await Promise.all(pair.map(async (name): Promise<GivenFile> => [name, await below(folder, name) ?? ''])) };
+  const models = regular.filter((name) => kModel.test(name)).map((name) => join(folder, name)).sort();
+  if (models.length > 1)
+    throw modelError('unreadable', '', `'${folder}' holds ${models.length} models; name one of them: ${models.slice(0, kShown).join(', ')}${models.length > kShown ? ', ...' : ''}`, [`reading '${folder}'`]);
+  if (models.length === 0) throw modelError('unreadable', '', `C1: '${folder}' holds no '${kStructure}'`, [`reading '${folder}'`]);
+  return atPath(models[0]!, folder);
 }
 
 /** Among several files the model's is told by its ending. */
@@ -45,13 +78,14 @@ async function withOthers(name: string, bytes: Uint8Array, folder: string): Prom
   return { name, files: [[withEnding(file, bytes, others), bytes], ...others] };
 }
 
-/** A folder's files, or a file with those that it needs beside it. */
+/** A folder's model, or a file with those that it needs beside it. */
 async function atPath(path: string, folder: string): Promise<Given> {
   const { readFile, stat } = await builtin('fs/promises');
   const { basename, dirname } = await builtin('path');
-  const whole = basename(path) === 'graph.nnef' ? dirname(path) : path;
-  if ((await stat(whole)).isDirectory()) return { name: basename(path), files: await filesIn(whole) };
-  return withOthers(basename(path), await readFile(path), folder);
+  const about = await stat(path);
+  if (about.isDirectory()) return inFolder(path);
+  if (!about.isFile()) throw closed(path, 'it is a device, pipe or socket, not a regular file');
+  return basename(path) === kStructure ? structureIn(dirname(path)) : withOthers(path, await readFile(path), folder);
 }
 
 /** `folder`: where files beside a lone one lie. */
@@ -63,8 +97,7 @@ async function inMemory(source: RawSource, folder: string | undefined): Promise<
     return isPath ? await atPath(source.path, folder!) : await withOthers(source.name, (source as { bytes: Uint8Array }).bytes, folder!);
   } catch (error) {
     if ('tasks' in (error as Error)) throw error;
-    const detail = `'${isPath ? source.path : folder}' cannot be read: ${(error as Error).message}`;
-    throw modelError('unreadable', '', detail);
+    throw closed(isPath ? source.path : folder!, reasonOf(error));
   }
 }
 

@@ -227,13 +227,14 @@ export class LocalModels implements DrawingEngine {
   }
   async convert(source: RawSource, load: object, options: object, path?: string, cancel?: NativeFlag): Promise<unknown> {
     if (path !== undefined && (NNEX_PAGE || !isNode())) throw noFiles();
+    if (path === '') throw modelError('invalid argument', '', 'found no path to write to');
     const made = await this.conversion(source, load, options, path, cancel);
     return NNEX_PAGE || path === undefined ? made.files : save(made, path, options);
   }
   async conversion(source: RawSource, load: object, options: object, path?: string, cancel?: NativeFlag): Promise<Made> {
     const { packing, to } = options as { packing?: string; to?: string };
-    const packed = path === undefined ? to === 'tgz' || (to === 'nnef' && packing === 'tgz') : (to ?? 'nnef') === 'nnef' && kPacked.test(path);
-    const wanted = packed ? { ...options, ...(to === 'tgz' ? { to: 'tar' } : { packing: 'tar' }) } : options, place = packed ? path?.replace(kPacked, '.tar') : path;
+    const packed = path === undefined ? to === 'tgz' || (to === 'nnef' && packing === 'tgz') : kPacked.test(path) && [undefined, 'nnef', 'tgz'].includes(to);
+    const wanted = packed ? { ...options, to: 'nnef', packing: 'tar' } : options, place = packed ? path?.replace(kPacked, '.tar') : path;
     const { files, report } = await this.once('nnex_convert', source, [load, wanted, place], cancel, (module, reply): Made =>
       ({ files: valueOf(module, reply), report: valueOf(module, reply) }));
     const made = packed ? await Promise.all(files.map(async ([name, bytes]) => [name.replace(/\.tar$/, '.tgz'), await gzip(bytes)] as const)) : files;

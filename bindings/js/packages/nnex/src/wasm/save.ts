@@ -2,6 +2,7 @@
 
 import type { SaveReport } from '../model/reports.js';
 import { builtin } from './builtin.js';
+import { reasonOf } from './given.js';
 import { modelError } from './wire.js';
 
 /** What the module has made: files by their names below a folder, the model's own first. */
@@ -143,8 +144,9 @@ export async function save({ files, report }: Made, given: string, options: { ov
     else await writeFiles(report.format === 'WebNN' ? await withoutSame(named) : named, overwrite, true);
   } catch (error) {
     if ('tasks' in (error as Error)) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw modelError('unreadable', '', `cannot write '${path}': ${code === 'ENOENT' || code === 'ENOTDIR' ? `there is no folder '${dirname(path)}'` : message}`);
+    const { stat } = await builtin('fs/promises');
+    const isFolder = await stat(dirname(path)).then((about) => about.isDirectory(), () => false);
+    throw modelError('unreadable', '', `cannot write '${path}': ${isFolder ? reasonOf(error) : `there is no folder '${dirname(path)}'`}`);
   }
   const bytes = files.reduce((sum, file) => sum + file[1].length, 0);
   return { ...report, bytes, files: named.map(([name]) => (folder ? join(path, name) : name)) };
