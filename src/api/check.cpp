@@ -18,6 +18,7 @@
 #include "standards/cvm/read_symbol.h"
 #include "standards/nnef/model.h"
 #include "standards/onnx/check.h"
+#include "tensor/unknown_names.h"
 
 namespace nnex {
 
@@ -237,6 +238,7 @@ std::span<const CheckRule> onnx_rules() { return onnx_format::check_rules(); }
 Result<CheckReport> check(const ModelSource& source, const LoadOptions& options) {
   return guarded([&]() -> Result<CheckReport> {
     NNEX_TRY(check_options(options));
+    const UnknownNames named;
     NNEX_ASSIGN(const Recognised model, recognise(source, options));
     return Check(model, options).run();
   });

@@ -17,6 +17,7 @@
 #include "run/inputs.h"
 #include "standards/nnef/write.h"
 #include "standards/onnx/write.h"
+#include "tensor/unknown_names.h"
 
 namespace nnex {
 namespace {
@@ -110,6 +111,7 @@ void add_ports(const ir::Graph& graph, Inspection& out) {
 Result<Inspection> look(const ModelSource& source, LoadOptions options) {
   // A structure whose tensor files are elsewhere has shapes all the same.
   if (!options.weight_seed) options.weight_seed = 0;
+  const UnknownNames named;
   Inspection out;
   const auto read = [&]() -> Result<ir::Graph> {
     NNEX_ASSIGN(const Recognised model, recognise(source, options));

@@ -21,6 +21,7 @@
 #include "passes/pipeline.h"
 #include "run/carry.h"
 #include "run/compile.h"
+#include "tensor/unknown_names.h"
 
 namespace nnex {
 namespace {
@@ -63,6 +64,7 @@ Result<Model> load_cached(const ModelSource& source, const LoadOptions& options)
 Result<Model> load(const ModelSource& source, const LoadOptions& options, bool own) {
   return guarded([&]() -> Result<Model> {
     NNEX_TRY(check_environment());
+    const UnknownNames named;
     if (!options.cache.empty() && !source.reader()) return load_cached(source, options);
     NNEX_ASSIGN(ir::Graph graph, read(source, options));
     auto model = own ? compile_own(std::move(graph), options) : compile(std::move(graph), options);
@@ -144,6 +146,7 @@ Result<Format> format_of_model(const ModelSource& source) {
 Result<Graph> load_graph(const ModelSource& source, const LoadOptions& options) {
   const Loading loading(options.cancel, options.deadline);
   return guarded([&]() -> Result<Graph> {
+    const UnknownNames named;
     std::shared_ptr<const OnnxFile> file;
     NNEX_ASSIGN(ir::Graph graph, read(source, options, &file));
     NNEX_TRY(fix_symbols(graph, options.symbols));

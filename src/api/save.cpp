@@ -34,6 +34,7 @@
 #include "standards/webnn/export.h"
 #include "standards/webnn/program_file.h"
 #include "tensor/memory_account.h"
+#include "tensor/unknown_names.h"
 
 namespace nnex {
 namespace {
@@ -484,6 +485,7 @@ Result<SaveReport> convert(const ModelSource& source, const std::string& given, 
     NNEX_ASSIGN(const Format format, target(given, options.save));
     const std::string path = without_slash(given, format);
     NNEX_TRY(check_path(path, format, options.save));
+    const UnknownNames named;
     if (options.proof) NNEX_TRY(check_options(options.proof->session));
     if (options.proof) NNEX_TRY(check_tolerance(options.proof->tolerance));
     NNEX_ASSIGN(Made made, converted(source, format, options, fs::path(path).filename().string()));
@@ -532,6 +534,7 @@ Result<SavedBytes> convert_to_bytes(const ModelSource& source, const ConvertOpti
     if (path.empty() && !options.save.format) options.save.format = Format::onnx;
     NNEX_ASSIGN(const Format format, path.empty() ? known(*options.save.format) : target(path, options.save));
     if (!path.empty()) NNEX_TRY(say_by_name(path, format, options.save));
+    const UnknownNames named;
     const std::string file = path.empty() ? default_name(format, options.save) : path.substr(path.rfind('/') + 1);
     NNEX_ASSIGN(Made made, converted(source, format, options, file));
     if (format == Format::onnx && built(Format::onnx) && options.save.onnx.text) NNEX_TRY(to_text(made));

@@ -21,6 +21,7 @@
 #include "plan/plan.h"
 #include "run/compile.h"
 #include "tensor/memory_account.h"
+#include "tensor/unknown_names.h"
 
 namespace nnex {
 namespace {
@@ -241,6 +242,7 @@ Status explain_kernels(ir::Graph graph, const LoadOptions& options, Why& out) {
 
 Result<Why> why(const ModelSource& source, const LoadOptions& options) {
   return guarded([&]() -> Result<Why> {
+    const UnknownNames named;
     Why out;
     auto graph = read_model(source, options);
     if (!graph.ok()) return std::move(graph).error().during("reading " + source.shown());

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/sha256.h"
+#include "tensor/unknown_names.h"
 
 namespace nnex {
 
@@ -120,9 +121,26 @@ Dim Dim::overflow() {
 
 bool Dim::overflowed() const { return formula_ && formula_->text == kOverflow; }
 
+namespace {
+
+std::atomic<uint64_t> next_unknown{0};
+thread_local uint64_t* numbering = nullptr;  ///< Of the scope, if there is one.
+
+}  // namespace
+
+UnknownNames::UnknownNames() : outermost_(numbering == nullptr) {
+  if (outermost_) numbering = &next_;
+}
+UnknownNames::~UnknownNames() {
+  if (!outermost_) return;
+  numbering = nullptr;
+  uint64_t known = next_unknown;
+  while (known < next_ && !next_unknown.compare_exchange_weak(known, next_)) {
+  }
+}
+
 Dim Dim::unknown(std::string_view why) {
-  static std::atomic<uint64_t> counter{0};
-  return symbol("?" + std::string(why) + std::to_string(counter++));
+  return symbol("?" + std::string(why) + std::to_string(numbering ? (*numbering)++ : next_unknown++));
 }
 
 bool Dim::has_unknown() const { return formula_ && formula_->text.find('?') != std::string::npos; }

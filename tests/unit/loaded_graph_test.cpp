@@ -9,6 +9,7 @@
 #include "nnex/check.h"
 #include "nnex/edit.h"
 #include "nnex/inspect.h"
+#include "nnex/load.h"
 
 namespace nnex::test {
 namespace {
@@ -126,6 +127,27 @@ TEST(LoadedGraph, OperatorsOfTheHostAreKnownToChecks) {
   const auto inspection = inspect(ModelSource::memory(kSums), sums());
   ASSERT_TRUE(inspection.ok()) << inspection.error().text();
   EXPECT_EQ(inspection->outputs[1].type, "f32[1,2]");
+}
+
+TEST(LoadedGraph, ExtentsThatNobodyKnowsHaveTheSameNamesAgain) {
+  constexpr std::string_view kFound = R"(<ir_version: 8, opset_import: ["": 17]>
+net (float[N] x) => (int64[] y, int64[] z) {
+  i = NonZero(x)
+  j = NonZero(x)
+  y = Transpose(i)
+  z = Concat<axis = 1>(i, j)
+}
+)";
+  for (int again = 0; again < 2; ++again) {
+    const auto source = ModelSource::memory(kFound);
+    const auto model = load_model(source);
+    ASSERT_TRUE(model.ok()) << model.error().text();
+    const auto inspection = inspect(source);
+    ASSERT_TRUE(inspection.ok()) << inspection.error().text();
+    EXPECT_EQ(model->outputs()[0].type, "i64[?non_zero0,1]");
+    EXPECT_EQ(inspection->outputs[0].type, "i64[?non_zero0,1]");
+    EXPECT_EQ(inspection->outputs[1].type, "i64[1,?non_zero0+?non_zero1]");
+  }
 }
 
 TEST(LoadedGraph, InC) {

@@ -9,6 +9,7 @@
 #include "tensor/dim.h"
 #include "tensor/half.h"
 #include "tensor/stack.h"
+#include "tensor/unknown_names.h"
 
 namespace nnex {
 namespace {
@@ -202,6 +203,18 @@ TEST(Dim, FormulasAreCanonical) {
   EXPECT_EQ((h * 2 + n).with({{"H", 5}}).text(), "N+10");
   EXPECT_EQ(compare(n + 1, n), 1);
   EXPECT_EQ(compare(n, t), std::nullopt);
+}
+
+TEST(Dim, UnknownsOfAScopeCountFromZero) {
+  for (int again = 0; again < 2; ++again) {
+    const UnknownNames outer;
+    EXPECT_EQ(Dim::unknown("a").text(), "?a0");
+    const UnknownNames inner;  // goes on
+    EXPECT_EQ(Dim::unknown("b").text(), "?b1");
+  }
+  const Dim later = Dim::unknown("a");
+  EXPECT_NE(later.text(), "?a0");
+  EXPECT_NE(later.text(), "?a1");
 }
 
 TEST(Dim, QuotientsByNumbersAreCanonical) {

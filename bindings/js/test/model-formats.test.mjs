@@ -257,6 +257,17 @@ test('inspect tells what a file holds', async () => {
   assert.ok(seen.activationBytes > 0);
 });
 
+test('extents that nobody knows have the same names whatever was read before', async () => {
+  const found = onnx({
+    inputs: { x: ['float32', ['N']] }, outputs: { y: ['int64', [null, 1]] },
+    nodes: [{ op: 'NonZero', in: ['x'], out: ['i'] }, { op: 'Transpose', in: ['i'], out: ['y'] }],
+  });
+  const texts = async () => [(await load(found)).outputs[0].text, (await inspect(found)).outputs[0].text];
+  const first = await texts();
+  assert.match(first[0], /^i64\[\?non_zero\d,1\]$/);
+  assert.deepEqual(await texts(), first);
+});
+
 test('check tells every fault with its place', async () => {
   assert.equal((await check(network)).sound, true);
   const bad = onnx({

@@ -16,6 +16,7 @@
 #include "graph/symbols.h"
 #include "nnex/check.h"
 #include "passes/passes.h"
+#include "tensor/unknown_names.h"
 
 namespace nnex {
 namespace {
@@ -159,6 +160,7 @@ std::vector<Variant> variants_of(const ir::Graph& graph, const Marks& marks, con
 }
 
 Result<View> draw_model(const ModelSource& source, const ViewOptions& options) {
+  const UnknownNames named;
   NNEX_ASSIGN(Subject subject, read_subject(source, options.load));
   const ir::Graph& graph = subject.graph;
   View out;
@@ -195,6 +197,7 @@ Result<View> view(const ModelSource& source, const ViewOptions& options) {
 
 Result<Graph> drawn_graph(const ModelSource& source, const LoadOptions& options) {
   return guarded([&]() -> Result<Graph> {
+    const UnknownNames named;
     NNEX_ASSIGN(Subject subject, read_subject(source, options));
     return wrap(std::move(subject.graph));
   });
