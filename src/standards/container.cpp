@@ -145,7 +145,10 @@ bool Container::has(const std::string& name) const {
 Result<FileBytes> Container::read(const std::string& name) const {
   NNEX_ASSIGN(auto file, find(folder_ ? "the file" : "the file name", name, place(name)));
   if (file) return std::move(*file);
-  return failure(Code::unreadable, "'{}' holds no '{}{}'", path_.empty() ? "a model from memory" : path_, below_, name);
+  if (path_.empty() && !given_)
+    return failure(Code::unreadable, "the model came alone from memory; needed '{}' with it, under this name", name)
+        .helped_by({"external_folder", "", "names its folder"});
+  return failure(Code::unreadable, "'{}' holds no '{}{}'", path_, below_, name);
 }
 
 Result<std::optional<FileBytes>> Container::find(const std::string& what, const std::string& name,

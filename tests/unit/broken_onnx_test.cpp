@@ -164,8 +164,8 @@ std::vector<Row> tensor_rows() {
       {"unknown type", with_weight(tensor("w", {2, 3}, six, 99)), Code::invalid_model,
        "tensor 'w': element type 99 is unknown"},
       {"nameless", with_weight(num(1, 6) + num(2, 1) + msg(9, six)), Code::invalid_model, "an initializer has no name"},
-      {"external from memory", with_weight(external("w", {2, 3}, {{"location", "w.bin"}})), Code::invalid_model,
-       "tensor 'w': its data lie in 'w.bin', and no folder is known"},
+      {"external from memory", with_weight(external("w", {2, 3}, {{"location", "w.bin"}})), Code::unreadable,
+       "tensor 'w': its data lie in 'w.bin', and no folder is known; needed that file with the model"},
   };
 }
 

@@ -227,7 +227,14 @@ test('external tensors lie below the model\'s folder, or the reason is told', as
     writeFileSync(at('models/m.onnx'), files.get('model.onnx'));
     const sound = [[at('models/m.onnx')], [files.get('model.onnx'), { externalFolder: folder }], [at('models/m.onnx'), { externalFolder: folder }]];
     for (const [source, options] of sound) assert.deepEqual((await (await load(source, options)).run({ x: w })).y.data, w.map((item) => 2 * item));
-    await assert.rejects(load(files.get('model.onnx')), { message: /its data lie in 'model.onnx.data', and no folder is known/ });
+    await assert.rejects(load(files.get('model.onnx')), (error) => {
+      assert.equal(error.code, 'unreadable');
+      assert.match(error.message, /its data lie in 'model\.onnx\.data', and no folder is known; needed that file with the model; option externalFolder names its folder$/m);
+      assert.deepEqual(error.remedies, [{ option: 'externalFolder', value: '', effect: 'names its folder' }]);
+      return true;
+    });
+    const [fault] = (await check(files.get('model.onnx'))).faults;
+    assert.deepEqual([fault.code, fault.found, fault.needed], ['unreadable', "the model's own file alone", "'model.onnx.data' with it, or its folder"]);
   } finally {
     rmSync(folder, { recursive: true });
   }

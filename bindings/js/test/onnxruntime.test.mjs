@@ -247,7 +247,7 @@ test('models from paths, buffers and views; external data', async () => {
       const session = await ours.InferenceSession.create(...args);
       assert.equal((await session.run({ x })).y.data[511], 512);
     }
-    await assert.rejects(ours.InferenceSession.create(model), { name: 'NnexError' });
+    await assert.rejects(ours.InferenceSession.create(model), { name: 'NnexError', code: 'unreadable', message: /needed that file with the model; option externalData gives it/ });
     await assert.rejects(ours.InferenceSession.create(two, { externalData: [{ path: './model.onnx', data: new Uint8Array(4) }] }),
       { name: 'TypeError', message: "Invalid argument: sessionOptions.externalData[0].path: './model.onnx' is a model's name; needed that of a file beside it." });
     await assert.rejects(ours.InferenceSession.create('a\0b.onnx'), { name: 'TypeError', message: /needed a path without NUL/ });

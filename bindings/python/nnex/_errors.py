@@ -104,8 +104,7 @@ _KINDS = (InvalidArgument, InvalidModel, Unreadable, Unsupported, LimitReached, 
 
 
 # What the C interface calls otherwise.
-_WORDS = (("nnex_isa()", "nnex.isa"), ("save->", ""), ("options->", ""),
-          ("and no folder is known", "and no folder is known (a mapping that has it too, or external_folder=, gives it)"))
+_WORDS = (("nnex_isa()", "nnex.isa"), ("save->", ""), ("options->", ""), ("option external_folder names", "external_folder= names"))
 _FIX = "nnex_load_options_symbol or nnex_graph_set_symbol fixes them"
 
 

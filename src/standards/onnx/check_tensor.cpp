@@ -214,7 +214,9 @@ class TensorCheck {
       return nullptr;
     }
     if (!context_.source.external) {
-      context_.tell(Rule::external_file, site_, fmt::format("its data lie in '{}', and no folder is known", location));
+      context_.refuse(Rule::external_file, Code::unreadable, site_,
+                      fmt::format("its data lie in '{}', and no folder is known", location),
+                      "the model's own file alone", fmt::format("'{}' with it, or its folder", location));
       return nullptr;
     }
     auto known = context_.files.find(location);

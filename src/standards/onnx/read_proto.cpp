@@ -219,9 +219,10 @@ Result<NamedTensor> read_tensor(std::string_view message, const Source& source) 
     if (type == DType::str) return broken("tensor '" + p.name + "'", "strings cannot be external");
     if (!source.external) {
       const auto file = p.entries.find("location");
-      return broken("tensor '" + p.name + "'",
-                    fmt::format("its data lie in {}, and no folder is known",
-                                file == p.entries.end() ? "another file" : "'" + file->second + "'"));
+      return failure(Code::unreadable,
+                     "tensor '{}': its data lie in {}, and no folder is known; needed that file with the model", p.name,
+                     file == p.entries.end() ? "another file" : "'" + file->second + "'")
+          .helped_by({"external_folder", "", "names its folder"});
     }
     auto opened = source.external(p.entries);
     if (!opened.ok()) return std::move(opened).error().during("reading tensor '" + p.name + "'");

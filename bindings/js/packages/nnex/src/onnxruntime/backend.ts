@@ -203,6 +203,13 @@ async function sourceOf(model: string | Uint8Array, external: readonly ExternalD
   return files ? { path: checkedPath(model, 'InferenceSession.create') } : { name: model, bytes: await contentOf(model, undefined) };
 }
 
+/** An engine's error of a model, whose files beside it an option of its own gives here. */
+function ofSession(error: unknown): unknown {
+  if (!(error instanceof NnexError)) return error;
+  const { code, detail, where, tasks, remedies } = error;
+  return new NnexError(code, detail, where, tasks, remedies.map((remedy) => (remedy.option === 'externalFolder' ? { ...remedy, option: 'externalData', effect: 'gives it' } : remedy)));
+}
+
 /** The backend over what computes. Without files a string is a URL. */
 export function backendOf(engine: () => ModelEngine | Promise<ModelEngine>, files?: Files): Backend {
   return {
@@ -219,7 +226,8 @@ export function backendOf(engine: () => ModelEngine | Promise<ModelEngine>, file
         const { symbols } = (await settled(() => chosen.inspect(source, {}))) as { symbols: string[] };
         load.symbols = Object.fromEntries(Object.entries(settings.overrides).filter(([name]) => symbols.includes(name)));
       }
-      const handler = new SessionHandler(chosen, await settled(() => chosen.load(source, load)), settings, files);
+      const model = await settled(() => chosen.load(source, load)).catch((error: unknown): never => { throw ofSession(error); });
+      const handler = new SessionHandler(chosen, model, settings, files);
       checkOutputNames(options, handler.outputNames);
       return handler as unknown as InferenceSessionHandler;
     },
