@@ -223,7 +223,7 @@ std::string default_name(Format format, const SaveOptions& options) {
     case Format::c:
       return "model.c";
     default:
-      return "model.onnx";
+      return options.onnx.text ? "model.onnxtxt" : "model.onnx";
   }
 }
 

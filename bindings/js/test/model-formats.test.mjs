@@ -101,7 +101,7 @@ test('a network goes through every standard, in memory and by files', async () =
     for (const [options, file, path] of [
       [{ to: 'onnx' }, 'model.onnx', 'out.onnx'], [{ to: 'onnx', externalData: true }, 'model.onnx', 'out2.onnx'], [{ to: 'nnef' }, 'graph.nnef', 'nnef'],
       [{ to: 'nnef', packing: 'tgz' }, 'model.tgz', 'out.tgz'], [{ to: 'webnn' }, 'model.webnn', 'out.webnn'],
-      [{ to: 'onnxtxt' }, 'model.onnx', 'out.onnxtxt'], [{ to: 'tar' }, 'model.tar', 'out.tar'], [{ to: 'onnx', opset: 15 }, 'model.onnx', 'out3.onnx'],
+      [{ to: 'onnxtxt' }, 'model.onnxtxt', 'out.onnxtxt'], [{ to: 'tar' }, 'model.tar', 'out.tar'], [{ to: 'tgz' }, 'model.tgz', 'out3.tgz'], [{ to: 'onnx', opset: 15 }, 'model.onnx', 'out3.onnx'],
     ]) {
       const files = await convert(network, options);
       assert.ok(files.has(file), `${file} of ${[...files.keys()]}`);
