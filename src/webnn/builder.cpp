@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "base/joined.h"
 #include "passes/passes.h"
@@ -15,29 +16,19 @@
 namespace nnex::ml {
 namespace {
 
-/// The typed array of a type; int4 and uint4 have none.
-std::optional<BufferKind> view_of(DataType type) {
-  switch (type) {
-    case DataType::float32:
-      return BufferKind::Float32Array;
-    case DataType::float16:
-      return BufferKind::Float16Array;
-    case DataType::int32:
-      return BufferKind::Int32Array;
-    case DataType::uint32:
-      return BufferKind::Uint32Array;
-    case DataType::int64:
-      return BufferKind::BigInt64Array;
-    case DataType::uint64:
-      return BufferKind::BigUint64Array;
-    case DataType::int8:
-      return BufferKind::Int8Array;
-    case DataType::uint8:
-      return BufferKind::Uint8Array;
-    default:
-      return std::nullopt;
-  }
-}
+/// The typed arrays of types, beside the Uint8Array that all take; int4 and uint4 have none.
+constexpr struct {
+  DataType type;
+  BufferKind kind;
+  std::string_view name;
+} kViews[] = {{DataType::float32, BufferKind::Float32Array, "Float32Array"},
+              {DataType::float16, BufferKind::Float16Array, "Float16Array"},
+              {DataType::float16, BufferKind::Uint16Array, "Uint16Array"},
+              {DataType::int32, BufferKind::Int32Array, "Int32Array"},
+              {DataType::uint32, BufferKind::Uint32Array, "Uint32Array"},
+              {DataType::int64, BufferKind::BigInt64Array, "BigInt64Array"},
+              {DataType::uint64, BufferKind::BigUint64Array, "BigUint64Array"},
+              {DataType::int8, BufferKind::Int8Array, "Int8Array"}};
 
 nnex::Shape extents(const std::vector<uint32_t>& shape) {
   return nnex::Shape(std::vector<int64_t>(shape.begin(), shape.end()));
@@ -132,9 +123,14 @@ Status check_buffer(const OperandDescriptor& descriptor, const BufferSource& buf
                                   name(descriptor.dataType), joined(descriptor.shape, ", "), needed));
   const BufferKind k = buffer.kind;
   if (k == BufferKind::ArrayBuffer || k == BufferKind::SharedArrayBuffer || k == BufferKind::Uint8Array) return {};
-  if (k == view_of(descriptor.dataType)) return {};
-  if (k == BufferKind::Uint16Array && descriptor.dataType == DataType::float16) return {};
-  return type_error(fmt::format("{}: the view's type is not that of {}", what, name(descriptor.dataType)));
+  std::string views;
+  for (const auto& [type, kind, view] : kViews) {
+    if (type != descriptor.dataType) continue;
+    if (kind == k) return {};
+    views += fmt::format("{}, ", view);
+  }
+  return type_error(fmt::format("{}: found a view of another type than {}; needed {}Uint8Array or ArrayBuffer", what,
+                                name(descriptor.dataType), views));
 }
 
 Status BuilderState::can_build() const {

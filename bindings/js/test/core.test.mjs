@@ -176,6 +176,8 @@ test('errors have the names of the specification', async () => {
   const { context, graph, input, output } = await doubler();
   const builder = new MLGraphBuilder(context);
   assert.throws(() => builder.relu(1), TypeError);
+  assert.throws(() => builder.constant({ dataType: 'float32', shape: [2] }, new Int32Array(2)), { name: 'TypeError', message: 'constant: found a view of another type than float32; needed Float32Array, Uint8Array or ArrayBuffer' });
+  await assert.rejects(ml.createContext(5), { name: 'TypeError', message: 'ML.createContext: found the number 5; needed MLContextOptions or GPUDevice' });
   assert.throws(() => new MLTensor(), { name: 'TypeError', message: 'Illegal constructor' });
   assert.throws(() => MLContext.prototype.destroy.call({}), TypeError);
   await assert.rejects(MLContext.prototype.readTensor.call({}), TypeError);

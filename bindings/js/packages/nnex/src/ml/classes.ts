@@ -91,7 +91,13 @@ function resolve(overloads: readonly Overload[], args: readonly unknown[], where
   if (!several) return only;
   for (let i = overloads.length; i-- > 0; )
     if (fits(overloads[i]!, count) && takes(overloads[i]!.arguments[0]!.type, args[0], converters)) return i;
-  throw wrong(where, args[0], 'another type of first argument');
+  let needed = '';
+  for (let i = 0; i < overloads.length; ++i) {
+    if (!fits(overloads[i]!, count)) continue;
+    const { type } = overloads[i]!.arguments[0]!;
+    needed += `${needed && ' or '}${typeof type === 'string' ? type : type[1] as string}`;
+  }
+  throw wrong(where, args[0], needed);
 }
 
 function defineMethod(prototype: object, name: string, length: number, call: (self: unknown, args: readonly unknown[]) => unknown): void {
