@@ -73,7 +73,7 @@ test('extents that the model leaves open are named where a run fails for them', 
   const pool = onnx({ inputs: { image: ['float32', [1, 1, 'height', 'width']] }, outputs: { y: ['float32', [1, 1, 'h', 'w']] },
     nodes: [{ op: 'MaxPool', in: ['image'], out: ['y'], attributes: { kernel_shape: [2, 2] } }] });
   await drop(written('pool.onnx', pool));
-  assert.match(await text('#run'), /leaves height, width open: 1 until you say otherwise/);
+  assert.match(await text('#run'), /leaves height, width open: they follow from what you give, else they are 1/);
   assert.match(await attempt(), /a window of 2 elements[^]*Extents that the model leaves open are 1 \('image'\): the fields 'extents' take others/);
   await set('Extents of image', '1 1 2 2');
   await run();

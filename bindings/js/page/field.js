@@ -49,7 +49,7 @@ export function inputField(port, place) {
   let put = first; // the extents that the page has put there
   const show = (dims) => { shape.value = put = dims.join(' '); };
   const said = () => shape.value !== put && shape.value.trim() !== ''; // by somebody else
-  let given; // the file, where that is what counts: {file, kind, tensor, size, samples, rate}
+  let given; // the file, where that is what counts: {file, kind}, and what is read of it
   const say = (more = '') => {
     has.textContent = given ? `${given.file.name}: taken, instead of the numbers${more}` : '';
     for (const [kind, row] of Object.entries(kinds)) row.hidden = given?.kind !== kind;
@@ -60,17 +60,16 @@ export function inputField(port, place) {
   };
   /** Reads the file as far as extents follow from it. */
   async function lookInto(mine) {
-    if (mine.kind === 'picture' && open.length) mine.size ??= await sizeOf(mine.file);
-    if (mine.kind !== 'sound' || mine.rate === rateOf()) return;
-    mine.samples = await samplesOf(mine.file, mine.rate = rateOf()).catch((error) => {
-      mine.rate = undefined;
-      throw error;
-    });
+    if (mine.kind === 'picture' && open.length) mine.size = await (mine.sizing ??= sizeOf(mine.file));
+    if (mine.kind !== 'sound') return;
+    const asked = rateOf();
+    if (mine.rate !== asked) Object.assign(mine, { rate: asked, decoding: samplesOf(mine.file, asked) });
+    mine.samples = await mine.decoding;
   }
   /** The extents of the feed: those that are said; of others open ones follow from the file, or from how many numbers are typed. */
-  function extentsNow() {
+  function extentsNow(from) {
     if (open.length && !said()) {
-      const dims = given?.kind === 'picture' ? pictureExtents(port.dims, given.size) : given?.kind === 'sound' ? soundExtents(port.dims, given.samples.length)
+      const dims = from?.kind === 'picture' ? pictureExtents(port.dims, from.size) : from?.kind === 'sound' ? soundExtents(port.dims, from.samples.length)
         : fitted(text.value, port.dims);
       show(dims);
       return dims;
@@ -88,7 +87,7 @@ export function inputField(port, place) {
       mine.tensor = tensorIn(chosen, port.name, port.type);
       mine.tensor.then(({ dims }) => { if (given === mine) show(dims); }, unless);
     } else {
-      lookInto(mine).then(() => { if (given === mine && mine.kind) extentsNow(); }, unless);
+      lookInto(mine).then(() => { if (given === mine && mine.kind) extentsNow(mine); }, unless);
     }
     say();
   }
@@ -102,7 +101,7 @@ export function inputField(port, place) {
   const button = make('div', { class: 'wide' }, make('label', { class: 'button plain', for: file.id }, 'Choose a file'), file, ' ', has);
   const row = make('div', { class: 'field' }, make('label', { for: id }, port.name, ' ', make('code', {}, port.text)), text, button, look.row, samples,
     make('span', { class: 'soft' }, 'extents'), shape,
-    ...(open.length ? [make('span', { class: 'soft wide', id: openId }, `The model leaves ${named.length ? named.join(', ') : 'some extents'} open: 1 until you say otherwise.`)] : []));
+    ...(open.length ? [make('span', { class: 'soft wide', id: openId }, `The model leaves ${named.length ? named.join(', ') : 'some extents'} open: they follow from what you give, else they are 1, until you say others.`)] : []));
   for (const kind of ['dragover', 'drop'])
     row.addEventListener(kind, (event) => {
       if (!event.dataTransfer.types.includes('Files')) return;
@@ -118,7 +117,7 @@ export function inputField(port, place) {
     if (mine.tensor) return mine.tensor;
     if (!mine.kind) throw new Error(`'${mine.file.name}' is no .npy, .npz, .pb, .json, picture or sound`);
     await lookInto(mine);
-    const dims = extentsNow();
+    const dims = extentsNow(mine);
     if (mine.kind === 'picture') return picture(mine.file, port.type, dims, look.value());
     const made = sound(mine.samples, port.type, dims), { length } = mine.samples, taken = made.data.length;
     say(length > taken ? `; ${counted(length, 'sample')}, of which the first ${taken.toLocaleString()} are used` : length < taken ? `; ${counted(length, 'sample')}, then silence` : '');

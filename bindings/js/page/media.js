@@ -47,7 +47,8 @@ export function middle({ width, height }, to) {
 
 /** How many columns and rows a picture has: {width, height}. */
 export async function sizeOf(file) {
-  const { width, height } = await createImageBitmap(file).catch(() => { throw undecoded(file); });
+  const whole = await createImageBitmap(file).catch(() => { throw undecoded(file); }), { width, height } = whole;
+  whole.close();
   return { width, height };
 }
 const undecoded = ({ name, type }, how = '') => new Error(`'${name}' (${type || 'of no known kind'}) cannot be decoded${how}; needed a picture of pixels that this browser shows, such as PNG or JPEG`);
