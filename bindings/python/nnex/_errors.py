@@ -140,7 +140,7 @@ def error_of(number, timed_out, code, message, where, text, name, exact, of_webn
     kind = _KINDS[number] if 0 <= number < len(_KINDS) else Error
     system, path = _of_system(exact) if kind in (Unreadable, InvalidArgument) else (None, None)
     message, text = _ours(message), _ours(text)
-    if not where and (port := re.match("((?:input|output|state) '.*?'): ", message, re.DOTALL)):
+    if not where and (port := re.match("((?:input|output|state|tensor) '.*?'): ", message, re.DOTALL)):
         where, message = port[1], message[port.end():]
     if kind is Unreadable:
         kind = _SYSTEMS.get(system, kind)
