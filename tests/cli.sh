@@ -240,6 +240,8 @@ expect 2 "needed a folder" "$nnex" quantize - -o - --to cvm --calibrate "$(dirna
 expect 2 "needed --to" "$nnex" convert "$model" -
 expect 2 "several files" "$nnex" convert "$model" - --to onnx --external-data
 expect 3 "standard input is empty" "$nnex" check - < /dev/null
+"$nnex" convert "$model" "$scratch/apart.onnx" --external-data >/dev/null
+expect 3 "; a path in place of a pipe names its folder" "$nnex" inspect - < "$scratch/apart.onnx"
 expect 0 "probabilities" "$nnex" run "$scratch/from_webnn.onnx" --random
 mkdir "$scratch/alone" && cp "$scratch/m.webnn" "$scratch/alone/"
 expect 3 "there is no 'm.weights' beside it" "$nnex" run "$scratch/alone/m.webnn" --random

@@ -16,6 +16,7 @@ inline std::string flag_words(const Remedy& remedy) {
                 {"archive_ratio", "--archive-ratio"},
                 {"cast", "--cast"},
                 {"custom", "--custom"},
+                {"external_folder", "a path in place of a pipe"},
                 {"format", "--to"},
                 {"inputs", "--input"},
                 {"memory_limit", "--memory-limit"},
