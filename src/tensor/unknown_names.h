@@ -5,9 +5,9 @@
 
 namespace nnex {
 
-/// While it lives, Dim::unknown() on this thread counts from 0, so that a model's names are the same in every process and
-/// whatever was read before. Inside another one it does nothing. Numbers that are given out later, to graphs of this
-/// scope too, are higher.
+/// While it lives, Dim::unknown() on this thread counts from 0, so that a model's names are the same in every process
+/// and whatever was read before. Inside another one it does nothing. Numbers that are given out later, to graphs of
+/// this scope too, are higher.
 class UnknownNames {
  public:
   UnknownNames();

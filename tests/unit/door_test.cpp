@@ -93,7 +93,7 @@ TEST(Door, WeightsAreNotCopied) {
   auto bytes = std::make_shared<std::string>(files[0].bytes);
   const std::weak_ptr<std::string> seen = bytes;
   auto graph = load_graph(ModelSource::memory(OwnedBytes{*bytes, bytes}, "net.onnx"));
-  expect_error(graph, Code::invalid_model, "its data lie in 'weights.bin'");
+  expect_error(graph, Code::unreadable, "its data lie in 'weights.bin'");
   FileReader reader;
   reader.list = []() -> Result<std::vector<std::string>> {
     return std::vector<std::string>{"net.onnx", "weights.bin"};

@@ -32,7 +32,7 @@ struct Subject {
 /// Reads the graph; without its weights or past its faults where it cannot be had otherwise.
 Result<Subject> read_past_faults(const ModelSource& source, const LoadOptions& options) {
   Subject out;
-  NNEX_ASSIGN(const Recognised model, recognise(source, options.load));
+  NNEX_ASSIGN(const Recognised model, recognise(source, options));
   const Format format = format_of(model.format);
   out.told.standard = name(format);
   out.told.title = source.name().substr(source.name().rfind('/') + 1);
