@@ -51,7 +51,7 @@ struct Param {
 /// An options dictionary; `label` is a member of every one.
 struct OptionsType {
   std::string_view name = {};
-  List<Param, 10> members = {};
+  std::span<const Param> members = {};
 };
 
 // ---- Limits

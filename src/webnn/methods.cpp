@@ -20,116 +20,125 @@ constexpr WordSet kPaddingMode = {"MLPaddingMode", {"constant", "edge", "reflect
 constexpr WordSet kRoundingType = {"MLRoundingType", {"floor", "ceil"}};
 constexpr WordSet kInterpolationMode = {"MLInterpolationMode", {"nearest-neighbor", "linear"}};
 
-constexpr OptionsType kOperatorOptions = {"MLOperatorOptions", {}};
-constexpr OptionsType kArgMinMaxOptions = {
-    "MLArgMinMaxOptions",
-    {{"keepDimensions", ArgKind::boolean, "false"}, {"outputDataType", ArgKind::data_type, "int32"}}};
-constexpr OptionsType kBatchNormalizationOptions = {"MLBatchNormalizationOptions",
-                                                    {{"scale", ArgKind::operand},
-                                                     {"bias", ArgKind::operand},
-                                                     {"axis", ArgKind::unsigned_long, "1"},
-                                                     {"epsilon", ArgKind::real, "1e-5"}}};
-constexpr OptionsType kClampOptions = {"MLClampOptions",
-                                       {{"minValue", ArgKind::number}, {"maxValue", ArgKind::number}}};
-constexpr OptionsType kConv2dOptions = {"MLConv2dOptions",
-                                        {{"padding", ArgKind::unsigned_longs},
-                                         {"strides", ArgKind::unsigned_longs},
-                                         {"dilations", ArgKind::unsigned_longs},
-                                         {"groups", ArgKind::unsigned_long, "1"},
-                                         {"inputLayout", ArgKind::word, "nchw", &kInputOperandLayout},
-                                         {"filterLayout", ArgKind::word, "oihw", &kConv2dFilterOperandLayout},
-                                         {"bias", ArgKind::operand}}};
-constexpr OptionsType kConvTranspose2dOptions = {
-    "MLConvTranspose2dOptions",
-    {{"padding", ArgKind::unsigned_longs},
-     {"strides", ArgKind::unsigned_longs},
-     {"dilations", ArgKind::unsigned_longs},
-     {"outputPadding", ArgKind::unsigned_longs},
-     {"outputSizes", ArgKind::unsigned_longs},
-     {"groups", ArgKind::unsigned_long, "1"},
-     {"inputLayout", ArgKind::word, "nchw", &kInputOperandLayout},
-     {"filterLayout", ArgKind::word, "iohw", &kConvTranspose2dFilterOperandLayout},
-     {"bias", ArgKind::operand}}};
-constexpr OptionsType kCumulativeSumOptions = {
-    "MLCumulativeSumOptions", {{"exclusive", ArgKind::boolean, "false"}, {"reversed", ArgKind::boolean, "false"}}};
-constexpr OptionsType kEluOptions = {"MLEluOptions", {{"alpha", ArgKind::real, "1"}}};
-constexpr OptionsType kGatherOptions = {"MLGatherOptions", {{"axis", ArgKind::unsigned_long, "0"}}};
-constexpr OptionsType kGemmOptions = {"MLGemmOptions",
-                                      {{"c", ArgKind::operand},
-                                       {"alpha", ArgKind::real, "1.0"},
-                                       {"beta", ArgKind::real, "1.0"},
-                                       {"aTranspose", ArgKind::boolean, "false"},
-                                       {"bTranspose", ArgKind::boolean, "false"}}};
-constexpr OptionsType kGruOptions = {"MLGruOptions",
-                                     {{"bias", ArgKind::operand},
+constexpr OptionsType kOperatorOptions = {"MLOperatorOptions"};
+constexpr Param kArgMinMaxMembers[] = {{"keepDimensions", ArgKind::boolean, "false"},
+                                       {"outputDataType", ArgKind::data_type, "int32"}};
+constexpr OptionsType kArgMinMaxOptions = {"MLArgMinMaxOptions", kArgMinMaxMembers};
+constexpr Param kBatchNormalizationMembers[] = {{"scale", ArgKind::operand},
+                                                {"bias", ArgKind::operand},
+                                                {"axis", ArgKind::unsigned_long, "1"},
+                                                {"epsilon", ArgKind::real, "1e-5"}};
+constexpr OptionsType kBatchNormalizationOptions = {"MLBatchNormalizationOptions", kBatchNormalizationMembers};
+constexpr Param kClampMembers[] = {{"minValue", ArgKind::number}, {"maxValue", ArgKind::number}};
+constexpr OptionsType kClampOptions = {"MLClampOptions", kClampMembers};
+constexpr Param kConv2dMembers[] = {{"padding", ArgKind::unsigned_longs},
+                                    {"strides", ArgKind::unsigned_longs},
+                                    {"dilations", ArgKind::unsigned_longs},
+                                    {"groups", ArgKind::unsigned_long, "1"},
+                                    {"inputLayout", ArgKind::word, "nchw", &kInputOperandLayout},
+                                    {"filterLayout", ArgKind::word, "oihw", &kConv2dFilterOperandLayout},
+                                    {"bias", ArgKind::operand}};
+constexpr OptionsType kConv2dOptions = {"MLConv2dOptions", kConv2dMembers};
+constexpr Param kConvTranspose2dMembers[] = {
+    {"padding", ArgKind::unsigned_longs},
+    {"strides", ArgKind::unsigned_longs},
+    {"dilations", ArgKind::unsigned_longs},
+    {"outputPadding", ArgKind::unsigned_longs},
+    {"outputSizes", ArgKind::unsigned_longs},
+    {"groups", ArgKind::unsigned_long, "1"},
+    {"inputLayout", ArgKind::word, "nchw", &kInputOperandLayout},
+    {"filterLayout", ArgKind::word, "iohw", &kConvTranspose2dFilterOperandLayout},
+    {"bias", ArgKind::operand}};
+constexpr OptionsType kConvTranspose2dOptions = {"MLConvTranspose2dOptions", kConvTranspose2dMembers};
+constexpr Param kCumulativeSumMembers[] = {{"exclusive", ArgKind::boolean, "false"},
+                                           {"reversed", ArgKind::boolean, "false"}};
+constexpr OptionsType kCumulativeSumOptions = {"MLCumulativeSumOptions", kCumulativeSumMembers};
+constexpr Param kEluMembers[] = {{"alpha", ArgKind::real, "1"}};
+constexpr OptionsType kEluOptions = {"MLEluOptions", kEluMembers};
+constexpr Param kGatherMembers[] = {{"axis", ArgKind::unsigned_long, "0"}};
+constexpr OptionsType kGatherOptions = {"MLGatherOptions", kGatherMembers};
+constexpr Param kGemmMembers[] = {{"c", ArgKind::operand},
+                                  {"alpha", ArgKind::real, "1.0"},
+                                  {"beta", ArgKind::real, "1.0"},
+                                  {"aTranspose", ArgKind::boolean, "false"},
+                                  {"bTranspose", ArgKind::boolean, "false"}};
+constexpr OptionsType kGemmOptions = {"MLGemmOptions", kGemmMembers};
+constexpr Param kGruMembers[] = {{"bias", ArgKind::operand},
+                                 {"recurrentBias", ArgKind::operand},
+                                 {"initialHiddenState", ArgKind::operand},
+                                 {"resetAfter", ArgKind::boolean, "true"},
+                                 {"returnSequence", ArgKind::boolean, "false"},
+                                 {"direction", ArgKind::word, "forward", &kRecurrentNetworkDirection},
+                                 {"layout", ArgKind::word, "zrn", &kGruWeightLayout},
+                                 {"activations", ArgKind::words, "", &kRecurrentNetworkActivation}};
+constexpr OptionsType kGruOptions = {"MLGruOptions", kGruMembers};
+constexpr Param kGruCellMembers[] = {{"bias", ArgKind::operand},
+                                     {"recurrentBias", ArgKind::operand},
+                                     {"resetAfter", ArgKind::boolean, "true"},
+                                     {"layout", ArgKind::word, "zrn", &kGruWeightLayout},
+                                     {"activations", ArgKind::words, "", &kRecurrentNetworkActivation}};
+constexpr OptionsType kGruCellOptions = {"MLGruCellOptions", kGruCellMembers};
+constexpr Param kHardSigmoidMembers[] = {{"alpha", ArgKind::real, "0.2"}, {"beta", ArgKind::real, "0.5"}};
+constexpr OptionsType kHardSigmoidOptions = {"MLHardSigmoidOptions", kHardSigmoidMembers};
+constexpr Param kInstanceNormalizationMembers[] = {{"scale", ArgKind::operand},
+                                                   {"bias", ArgKind::operand},
+                                                   {"epsilon", ArgKind::real, "1e-5"},
+                                                   {"layout", ArgKind::word, "nchw", &kInputOperandLayout}};
+constexpr OptionsType kInstanceNormalizationOptions = {"MLInstanceNormalizationOptions", kInstanceNormalizationMembers};
+constexpr Param kLayerNormalizationMembers[] = {{"scale", ArgKind::operand},
+                                                {"bias", ArgKind::operand},
+                                                {"axes", ArgKind::unsigned_longs},
+                                                {"epsilon", ArgKind::real, "1e-5"}};
+constexpr OptionsType kLayerNormalizationOptions = {"MLLayerNormalizationOptions", kLayerNormalizationMembers};
+constexpr Param kLeakyReluMembers[] = {{"alpha", ArgKind::real, "0.01"}};
+constexpr OptionsType kLeakyReluOptions = {"MLLeakyReluOptions", kLeakyReluMembers};
+constexpr Param kLinearMembers[] = {{"alpha", ArgKind::real, "1"}, {"beta", ArgKind::real, "0"}};
+constexpr OptionsType kLinearOptions = {"MLLinearOptions", kLinearMembers};
+constexpr Param kLstmMembers[] = {{"bias", ArgKind::operand},
+                                  {"recurrentBias", ArgKind::operand},
+                                  {"peepholeWeight", ArgKind::operand},
+                                  {"initialHiddenState", ArgKind::operand},
+                                  {"initialCellState", ArgKind::operand},
+                                  {"returnSequence", ArgKind::boolean, "false"},
+                                  {"direction", ArgKind::word, "forward", &kRecurrentNetworkDirection},
+                                  {"layout", ArgKind::word, "iofg", &kLstmWeightLayout},
+                                  {"activations", ArgKind::words, "", &kRecurrentNetworkActivation}};
+constexpr OptionsType kLstmOptions = {"MLLstmOptions", kLstmMembers};
+constexpr Param kLstmCellMembers[] = {{"bias", ArgKind::operand},
                                       {"recurrentBias", ArgKind::operand},
-                                      {"initialHiddenState", ArgKind::operand},
-                                      {"resetAfter", ArgKind::boolean, "true"},
-                                      {"returnSequence", ArgKind::boolean, "false"},
-                                      {"direction", ArgKind::word, "forward", &kRecurrentNetworkDirection},
-                                      {"layout", ArgKind::word, "zrn", &kGruWeightLayout},
-                                      {"activations", ArgKind::words, "", &kRecurrentNetworkActivation}}};
-constexpr OptionsType kGruCellOptions = {"MLGruCellOptions",
-                                         {{"bias", ArgKind::operand},
-                                          {"recurrentBias", ArgKind::operand},
-                                          {"resetAfter", ArgKind::boolean, "true"},
-                                          {"layout", ArgKind::word, "zrn", &kGruWeightLayout},
-                                          {"activations", ArgKind::words, "", &kRecurrentNetworkActivation}}};
-constexpr OptionsType kHardSigmoidOptions = {"MLHardSigmoidOptions",
-                                             {{"alpha", ArgKind::real, "0.2"}, {"beta", ArgKind::real, "0.5"}}};
-constexpr OptionsType kInstanceNormalizationOptions = {"MLInstanceNormalizationOptions",
-                                                       {{"scale", ArgKind::operand},
-                                                        {"bias", ArgKind::operand},
-                                                        {"epsilon", ArgKind::real, "1e-5"},
-                                                        {"layout", ArgKind::word, "nchw", &kInputOperandLayout}}};
-constexpr OptionsType kLayerNormalizationOptions = {"MLLayerNormalizationOptions",
-                                                    {{"scale", ArgKind::operand},
-                                                     {"bias", ArgKind::operand},
-                                                     {"axes", ArgKind::unsigned_longs},
-                                                     {"epsilon", ArgKind::real, "1e-5"}}};
-constexpr OptionsType kLeakyReluOptions = {"MLLeakyReluOptions", {{"alpha", ArgKind::real, "0.01"}}};
-constexpr OptionsType kLinearOptions = {"MLLinearOptions",
-                                        {{"alpha", ArgKind::real, "1"}, {"beta", ArgKind::real, "0"}}};
-constexpr OptionsType kLstmOptions = {"MLLstmOptions",
-                                      {{"bias", ArgKind::operand},
-                                       {"recurrentBias", ArgKind::operand},
-                                       {"peepholeWeight", ArgKind::operand},
-                                       {"initialHiddenState", ArgKind::operand},
-                                       {"initialCellState", ArgKind::operand},
-                                       {"returnSequence", ArgKind::boolean, "false"},
-                                       {"direction", ArgKind::word, "forward", &kRecurrentNetworkDirection},
-                                       {"layout", ArgKind::word, "iofg", &kLstmWeightLayout},
-                                       {"activations", ArgKind::words, "", &kRecurrentNetworkActivation}}};
-constexpr OptionsType kLstmCellOptions = {"MLLstmCellOptions",
-                                          {{"bias", ArgKind::operand},
-                                           {"recurrentBias", ArgKind::operand},
-                                           {"peepholeWeight", ArgKind::operand},
-                                           {"layout", ArgKind::word, "iofg", &kLstmWeightLayout},
-                                           {"activations", ArgKind::words, "", &kRecurrentNetworkActivation}}};
-constexpr OptionsType kPadOptions = {
-    "MLPadOptions", {{"mode", ArgKind::word, "constant", &kPaddingMode}, {"value", ArgKind::number, "0"}}};
-constexpr OptionsType kPool2dOptions = {"MLPool2dOptions",
-                                        {{"windowDimensions", ArgKind::unsigned_longs},
-                                         {"padding", ArgKind::unsigned_longs},
-                                         {"strides", ArgKind::unsigned_longs},
-                                         {"dilations", ArgKind::unsigned_longs},
-                                         {"layout", ArgKind::word, "nchw", &kInputOperandLayout},
-                                         {"outputShapeRounding", ArgKind::word, "floor", &kRoundingType},
-                                         {"outputSizes", ArgKind::unsigned_longs}}};
-constexpr OptionsType kReduceOptions = {
-    "MLReduceOptions", {{"axes", ArgKind::unsigned_longs}, {"keepDimensions", ArgKind::boolean, "false"}}};
-constexpr OptionsType kResample2dOptions = {"MLResample2dOptions",
-                                            {{"mode", ArgKind::word, "nearest-neighbor", &kInterpolationMode},
-                                             {"scales", ArgKind::floats},
-                                             {"sizes", ArgKind::unsigned_longs},
-                                             {"axes", ArgKind::unsigned_longs}}};
-constexpr OptionsType kReverseOptions = {"MLReverseOptions", {{"axes", ArgKind::unsigned_longs}}};
-constexpr OptionsType kScatterOptions = {"MLScatterOptions", {{"axis", ArgKind::unsigned_long, "0"}}};
-constexpr OptionsType kSliceOptions = {"MLSliceOptions", {{"strides", ArgKind::unsigned_longs}}};
-constexpr OptionsType kSplitOptions = {"MLSplitOptions", {{"axis", ArgKind::unsigned_long, "0"}}};
-constexpr OptionsType kTransposeOptions = {"MLTransposeOptions", {{"permutation", ArgKind::unsigned_longs}}};
-constexpr OptionsType kTriangularOptions = {
-    "MLTriangularOptions", {{"upper", ArgKind::boolean, "true"}, {"diagonal", ArgKind::signed_long, "0"}}};
+                                      {"peepholeWeight", ArgKind::operand},
+                                      {"layout", ArgKind::word, "iofg", &kLstmWeightLayout},
+                                      {"activations", ArgKind::words, "", &kRecurrentNetworkActivation}};
+constexpr OptionsType kLstmCellOptions = {"MLLstmCellOptions", kLstmCellMembers};
+constexpr Param kPadMembers[] = {{"mode", ArgKind::word, "constant", &kPaddingMode}, {"value", ArgKind::number, "0"}};
+constexpr OptionsType kPadOptions = {"MLPadOptions", kPadMembers};
+constexpr Param kPool2dMembers[] = {{"windowDimensions", ArgKind::unsigned_longs},
+                                    {"padding", ArgKind::unsigned_longs},
+                                    {"strides", ArgKind::unsigned_longs},
+                                    {"dilations", ArgKind::unsigned_longs},
+                                    {"layout", ArgKind::word, "nchw", &kInputOperandLayout},
+                                    {"outputShapeRounding", ArgKind::word, "floor", &kRoundingType},
+                                    {"outputSizes", ArgKind::unsigned_longs}};
+constexpr OptionsType kPool2dOptions = {"MLPool2dOptions", kPool2dMembers};
+constexpr Param kReduceMembers[] = {{"axes", ArgKind::unsigned_longs}, {"keepDimensions", ArgKind::boolean, "false"}};
+constexpr OptionsType kReduceOptions = {"MLReduceOptions", kReduceMembers};
+constexpr Param kResample2dMembers[] = {{"mode", ArgKind::word, "nearest-neighbor", &kInterpolationMode},
+                                        {"scales", ArgKind::floats},
+                                        {"sizes", ArgKind::unsigned_longs},
+                                        {"axes", ArgKind::unsigned_longs}};
+constexpr OptionsType kResample2dOptions = {"MLResample2dOptions", kResample2dMembers};
+constexpr Param kReverseMembers[] = {{"axes", ArgKind::unsigned_longs}};
+constexpr OptionsType kReverseOptions = {"MLReverseOptions", kReverseMembers};
+constexpr Param kScatterMembers[] = {{"axis", ArgKind::unsigned_long, "0"}};
+constexpr OptionsType kScatterOptions = {"MLScatterOptions", kScatterMembers};
+constexpr Param kSliceMembers[] = {{"strides", ArgKind::unsigned_longs}};
+constexpr OptionsType kSliceOptions = {"MLSliceOptions", kSliceMembers};
+constexpr Param kSplitMembers[] = {{"axis", ArgKind::unsigned_long, "0"}};
+constexpr OptionsType kSplitOptions = {"MLSplitOptions", kSplitMembers};
+constexpr Param kTransposeMembers[] = {{"permutation", ArgKind::unsigned_longs}};
+constexpr OptionsType kTransposeOptions = {"MLTransposeOptions", kTransposeMembers};
+constexpr Param kTriangularMembers[] = {{"upper", ArgKind::boolean, "true"}, {"diagonal", ArgKind::signed_long, "0"}};
+constexpr OptionsType kTriangularOptions = {"MLTriangularOptions", kTriangularMembers};
 
 /// {name, arguments, options, returns a sequence, rule, lowering}
 constexpr MethodOf<List> kWrittenMethods[] = {

@@ -215,11 +215,15 @@ HWY_INLINE void planes_at(const PlaneLines& p, int64_t plane, int64_t line, int6
 
 template <class M>
 HWY_NOINLINE void planes_together(const PlaneLines& p, int64_t plane) {
-  constexpr int64_t kLanes = hn::MaxLanes(PlaneTag()), kStep = kPlaneVectors * kLanes;
-  const int64_t whole = p.out_width / kStep * kStep;
+  constexpr int64_t kLanes = hn::MaxLanes(PlaneTag()), kPair = 2 * kLanes, kMost = kPlaneVectors * kLanes;
   for (int64_t line = 0; line < p.lines; ++line) {
-    for (int64_t o = 0; o < whole; o += kStep) planes_at<M, kPlaneVectors>(p, plane, line, o);
-    for (int64_t i = whole; i < p.out_width; i += kLanes) planes_at<M, 1>(p, plane, line, place_of(p, i));
+    int64_t o = 0;
+    // Rather two pairs than three vectors and one: few sums at once wait for themselves.
+    for (; p.out_width - o >= kMost && (p.out_width - o != 2 * kPair || kMost == kPair); o += kMost)
+      planes_at<M, kPlaneVectors>(p, plane, line, o);
+    if constexpr (kMost != kPair)
+      for (; p.out_width - o >= kPair; o += kPair) planes_at<M, 2>(p, plane, line, o);
+    for (; o < p.out_width; o += kLanes) planes_at<M, 1>(p, plane, line, place_of(p, o));
   }
 }
 
