@@ -67,7 +67,7 @@ void add_byte_tiles(Loops& made, Isa isa) {
 }
 
 /// Loops that round products are those of AVX2 where AVX-512 is: they give the same bytes, and those of AVX-512 would
-/// be a fortieth of the program for what is slower anyway.
+/// be 2 % of the program for what is slower anyway.
 Isa isa_of(Isa isa, Numbers numbers) { return isa == Isa::avx512 && numbers == Numbers::exact ? Isa::avx2 : isa; }
 
 Loops make_loops(Isa isa, Numbers numbers) {
