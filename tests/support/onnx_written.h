@@ -28,7 +28,7 @@ inline ir::Graph read(const std::string& bytes) {
   return graph.ok() ? std::move(*graph) : ir::Graph();
 }
 
-inline std::vector<Value> answers(ir::Graph graph, const std::vector<Value>& in) {
+inline std::vector<Value> answers_to(ir::Graph graph, const std::vector<Value>& in) {
   auto model = compile(std::move(graph));
   EXPECT_TRUE(model.ok()) << model.error().text();
   if (!model.ok()) return {};

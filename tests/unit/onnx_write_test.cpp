@@ -48,7 +48,7 @@ void round_trip(const ir::Graph& graph, const Shape& shape) {
   const std::vector<Value> in = {ramp(shape)};
   auto bytes = written(graph);
   ASSERT_TRUE(bytes.ok()) << bytes.error().text();
-  expect_same(answers(ir::Graph(graph), in), answers(read(*bytes), in));
+  expect_same(answers_to(ir::Graph(graph), in), answers_to(read(*bytes), in));
 }
 
 // ---- The wire
@@ -150,7 +150,8 @@ TEST(OnnxWrite, RootsOfMeansAtTheBorder) {
         const ir::Graph graph = network(shape, [&](Builder& b, ValueId x) { return b("lp_pool", {x}, a); });
         auto bytes = written(graph);
         ASSERT_TRUE(bytes.ok()) << bytes.error().text();
-        const auto wanted = answers(ir::Graph(graph), {ramp(shape)}), found = answers(read(*bytes), {ramp(shape)});
+        const auto wanted = answers_to(ir::Graph(graph), {ramp(shape)}),
+                   found = answers_to(read(*bytes), {ramp(shape)});
         ASSERT_EQ(found.size(), 1U);
         const Tensor &w = *wanted[0].tensor(), &f = *found[0].tensor();
         ASSERT_EQ(f.count(), w.count());
@@ -174,12 +175,12 @@ TEST(OnnxWrite, SparseConstantsAreDense) {
   const std::string initializer = num(1, 8) + msg(7, held.bytes() + msg(15, sparse_named("s"))) + opset("", 17);
   for (const std::string& bytes : {model({{node_of, add}, {x}, {y}}), initializer}) {
     const std::vector<Value> in = {test::f({2, 2}, {1, 2, 3, 4})};
-    const auto out = answers(read(bytes), in);
+    const auto out = answers_to(read(bytes), in);
     ASSERT_EQ(out.size(), 1u);
     EXPECT_TRUE(same_value(out[0], test::f({2, 2}, {1, 7, 9, 4})));
     const auto again = written(read(bytes));
     ASSERT_TRUE(again.ok()) << again.error().text();
-    EXPECT_TRUE(same_value(answers(read(*again), in).at(0), out[0]));
+    EXPECT_TRUE(same_value(answers_to(read(*again), in).at(0), out[0]));
     const auto report = nnex::check(ModelSource::memory(bytes));
     EXPECT_TRUE(report.ok() && report->sound());
   }
@@ -314,7 +315,7 @@ TEST(OnnxWrite, WhatOnnxLacksIsNamedOrCustom) {
   auto bytes = written(graph, true);
   ASSERT_TRUE(bytes.ok()) << bytes.error().text();
   const std::vector<Value> in = {ramp(shape)};
-  expect_same(answers(ir::Graph(graph), in), answers(read(*bytes), in));
+  expect_same(answers_to(ir::Graph(graph), in), answers_to(read(*bytes), in));
 }
 
 // ---- The file
@@ -362,7 +363,7 @@ TEST(OnnxWrite, ExternalData) {
   auto back = read_model(path, {});
   ASSERT_TRUE(back.ok()) << back.error().text();
   const std::vector<Value> in = {ramp(shape)};
-  expect_same(answers(std::move(graph), in), answers(std::move(*back), in));
+  expect_same(answers_to(std::move(graph), in), answers_to(std::move(*back), in));
   fs::remove_all(folder);
 }
 
@@ -393,7 +394,7 @@ TEST_P(OnnxNetworks, AnswerTheSameWhenWrittenAndRead) {
   auto bytes = written(*graph);
   ASSERT_TRUE(bytes.ok()) << bytes.error().text();
   const std::vector<Value> in = stored::inputs(GetParam().folder, *graph);
-  expect_same(answers(std::move(*graph), in), answers(read(*bytes), in));
+  expect_same(answers_to(std::move(*graph), in), answers_to(read(*bytes), in));
 }
 
 INSTANTIATE_TEST_SUITE_P(Stored, OnnxNetworks, testing::ValuesIn(stored::networks()),

@@ -141,7 +141,7 @@ TEST(OnnxWriteVersions, WhatMeantOtherThingsIsSaidInOtherWords) {
     std::vector<Value> in;
     for (const Shape& shape : row.in) in.emplace_back(*convert(ramp(shape), row.type));
     const ir::Graph graph = read(row.bytes);
-    const std::vector<Value> expected = answers(ir::Graph(graph), in);
+    const std::vector<Value> expected = answers_to(ir::Graph(graph), in);
     ASSERT_EQ(expected.size(), 1U);
     for (const int64_t opset : {int64_t{17}, int64_t{18}, int64_t{20}, int64_t{21}}) {
       SCOPED_TRACE(fmt::format("{}, opset {}", row.name, opset));
@@ -149,7 +149,7 @@ TEST(OnnxWriteVersions, WhatMeantOtherThingsIsSaidInOtherWords) {
       const auto model = to_onnx(copy, {{}, false, {}, opset});
       ASSERT_TRUE(model.ok()) << model.error().text();
       EXPECT_EQ(model->opset, opset);
-      const std::vector<Value> found = answers(read(model->model.text()), in);
+      const std::vector<Value> found = answers_to(read(model->model.text()), in);
       ASSERT_EQ(found.size(), 1U);
       EXPECT_TRUE(difference(expected[0], found[0]).same());
     }
@@ -172,7 +172,7 @@ TEST(OnnxWriteVersions, OneHotCountsAsItsOpsetDoes) {
       ir::Graph copy(graph);
       const auto model = to_onnx(copy, {{}, false, {}, to});
       ASSERT_TRUE(model.ok()) << model.error().text();
-      expect_same(answers(ir::Graph(graph), in), answers(read(model->model.text()), in));
+      expect_same(answers_to(ir::Graph(graph), in), answers_to(read(model->model.text()), in));
     }
   }
 }
@@ -240,7 +240,7 @@ TEST(OnnxWriteVersions, OldOpsetsCountAxesFromTheStart) {
     ASSERT_TRUE(report.ok());
     for (const Fault& f : report->faults) ADD_FAILURE() << f.text();
     const std::vector<Value> in = {ramp({2, 3, 4})};
-    expect_same(answers(read(row.bytes), in), answers(read(model->model.text()), in));
+    expect_same(answers_to(read(row.bytes), in), answers_to(read(model->model.text()), in));
   }
   ir::Graph open = read(test::onnx::model({{node("Concat", {"x", "x"}, {"y"}, axis)},
                                            {msg(1, "x") + msg(2, msg(1, num(1, 1)))},
@@ -265,11 +265,11 @@ TEST(OnnxWriteVersions, AClassifierTakesItsLinearModelBack) {
        {value("l", {2}, kInt64), value("p", {2, 3})}},
       opset("ai.onnx.ml", 3));
   const std::vector<Value> in = {Tensor::of<float>({2, 2}, {1, -2, INFINITY, 1})};
-  const auto want = answers(read(bytes), in);
+  const auto want = answers_to(read(bytes), in);
   for (int again = 0; again < 2; ++again) {
     const auto once = written(read(bytes));
     ASSERT_TRUE(once.ok()) << once.error().text();
-    expect_same(answers(read(*once), in), want);
+    expect_same(answers_to(read(*once), in), want);
     EXPECT_TRUE(again == 0 || *once == bytes);
     bytes = *once;
   }
