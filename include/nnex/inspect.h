@@ -40,7 +40,7 @@ struct Inspection {
   std::vector<std::string> symbols;      ///< Names of extents that are no numbers.
   int64_t nodes = 0;                     ///< Those of blocks, too; functions are called where they are used.
   std::vector<OperatorCount> operators;  ///< By name.
-  int64_t parameters = 0;                ///< Elements of constants that are read.
+  int64_t parameters = 0;                ///< Elements of constants that are read, without operators' settings.
   int64_t parameter_bytes = 0;
   std::string multiply_adds;  ///< Of a run: a number, or a formula of symbols.
   std::optional<int64_t> multiply_add_count;

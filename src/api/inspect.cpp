@@ -70,13 +70,8 @@ void add_sizes(const ir::Graph& graph, Inspection& out) {
   std::map<std::string, int64_t> counts;
   for (NodeId id : nodes) ++counts[op_name(graph, id)];
   for (const auto& [name, count] : counts) out.operators.push_back({name, count});
-  for (uint32_t v = 0; v < graph.value_count(); ++v) {
-    const ValueDef& value = graph[ValueId{v}];
-    const Tensor* t = value.constant.tensor();
-    if (!t || value.uses.empty()) continue;
-    out.parameters += t->count();
-    out.parameter_bytes += t->bytes();
-  }
+  const Parameters parameters = parameters_of(graph);
+  out.parameters = parameters.count, out.parameter_bytes = parameters.bytes;
   const Dim work = multiply_adds(graph);
   out.multiply_adds = work.text();
   out.multiply_add_count = work.number();

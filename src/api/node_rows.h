@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/row_rules.h"
+#include "graph/queries.h"
 #include "tensor/convert.h"
 
 namespace nnex {
@@ -54,9 +55,7 @@ class NodeRows {
   int64_t rank(size_t i) const { return given(i) && dims(i) ? static_cast<int64_t>(dims(i)->size()) : -1; }
   bool rows(size_t i) const { return given(i) && is_rows(in_[i]); }
   int64_t axis(size_t i) const { return in_[i].axis; }
-  bool is_parameter(size_t i) const {
-    return !op_.inputs.empty() && op_.inputs[std::min(i, op_.inputs.size() - 1)].by_value;
-  }
+  bool is_parameter(size_t i) const { return reads_by_value(node_, i); }
   static int64_t positive(int64_t axis, int64_t rank) { return axis < 0 ? axis + rank : axis; }
   /// Elements of an integer input, when they are known.
   std::optional<Ints> numbers(size_t i) const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/failure.h"
+#include "graph/queries.h"
 
 namespace nnex {
 namespace {
@@ -27,9 +28,8 @@ Status check_exact(const ir::Graph& graph, NodeId id) {
   for (size_t i = 0; i < node.in.size(); ++i) {
     const ValueId v = node.in[i];
     if (!v.valid() || !floats(graph[v].type)) continue;
-    const auto& ports = node.op->inputs;
-    const bool by_value = ports.size() > 0 && ports[std::min(i, ports.size() - 1)].by_value;
-    if (!by_value || !graph[v].is_constant()) return refuse(fmt::format("reads {}", name(graph[v].type.dtype)));
+    if (!reads_by_value(node, i) || !graph[v].is_constant())
+      return refuse(fmt::format("reads {}", name(graph[v].type.dtype)));
   }
   return {};
 }

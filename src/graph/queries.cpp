@@ -52,12 +52,34 @@ bool is_implied(const ir::Graph& graph, NodeId id) {
          !is_result(graph, node.out[0]);
 }
 
+bool reads_by_value(const Node& node, size_t i) {
+  const auto& ports = node.op->inputs;
+  return ports.size() > 0 && ports[std::min(i, ports.size() - 1)].by_value;
+}
+
 int64_t constant_bytes(const ir::Graph& graph) {
   int64_t bytes = 0;
   for (uint32_t n = 0; n < graph.value_count(); ++n)
     if (const ValueDef& v = graph[ValueId{n}]; !v.uses.empty() && v.constant.tensor())
       bytes += v.constant.tensor()->bytes();
   return bytes;
+}
+
+Parameters parameters_of(const ir::Graph& graph) {
+  Parameters out;
+  const auto is_setting = [&](const ValueDef& v) {
+    if (!v.name.empty()) return false;
+    return v.constant.tensor()->count() == 1 || std::all_of(v.uses.begin(), v.uses.end(), [&](const Use& u) {
+             return u.node.valid() && reads_by_value(graph[u.node], u.index);
+           });
+  };
+  for (uint32_t n = 0; n < graph.value_count(); ++n) {
+    const ValueDef& v = graph[ValueId{n}];
+    if (v.uses.empty() || !v.constant.tensor() || is_setting(v)) continue;
+    out.count += v.constant.tensor()->count();
+    out.bytes += v.constant.tensor()->bytes();
+  }
+  return out;
 }
 
 }  // namespace nnex

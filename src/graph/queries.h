@@ -35,7 +35,19 @@ bool draws(const ir::Graph& graph, const Node& node);
 /// and repetitions that broadcasting means.
 bool is_implied(const ir::Graph& graph, NodeId id);
 
+/// Whether the port of a node's input i is one whose content decides extents or meaning.
+bool reads_by_value(const Node& node, size_t i);
+
 /// Bytes of the constant tensors that something reads.
 int64_t constant_bytes(const ir::Graph& graph);
+
+/// The constants of a model as its author counts them.
+struct Parameters {
+  int64_t count = 0;  ///< Elements.
+  int64_t bytes = 0;
+};
+/// Of the constant tensors that something reads. What a reader made of an operator's setting (axes, extents, a number)
+/// has no name and is none of them.
+Parameters parameters_of(const ir::Graph& graph);
 
 }  // namespace nnex

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "graph/infer.h"
+#include "graph/queries.h"
 #include "ops/matmul.h"
 #include "ops/norm.h"
 #include "ops/pool.h"
@@ -32,7 +33,7 @@ class NodeItems {
       if (!t.is_tensor() || is_object(t.dtype) || !concrete(t)) return std::nullopt;
     }
     if (!node_.blocks.empty()) return op_.name == "fused" ? of_region() : std::nullopt;
-    if (!node_.in[0].valid() || op_.inputs.empty() || op_.inputs[0].by_value) return std::nullopt;
+    if (!node_.in[0].valid() || op_.inputs.empty() || reads_by_value(node_, 0)) return std::nullopt;
     if (op_.elementwise) return of_broadcast();
     if (op_.view) return of_view();
     if (has<TransposeAttrs>()) return of_transpose();
@@ -98,8 +99,7 @@ class NodeItems {
       const Shape s = shape(node_.in[i]);
       if (s.rank() > rank || (s.rank() == rank && s[0] != 1 && s[0] != n_)) return std::nullopt;
       items[i] = s.rank() == rank && s[0] == n_;
-      if (items[i] && (!has_items(node_.in[i]) || op_.inputs[std::min(i, op_.inputs.size() - 1)].by_value))
-        return std::nullopt;
+      if (items[i] && (!has_items(node_.in[i]) || reads_by_value(node_, i))) return std::nullopt;
     }
     for (ValueId v : node_.out)
       if (v.valid() && shape(v).rank() != rank) return std::nullopt;

@@ -3,6 +3,8 @@
 
 #include "plan/plan.h"
 
+#include "graph/queries.h"
+
 namespace nnex::plan {
 namespace {
 
@@ -64,9 +66,7 @@ void Liveness::find_deciders(const std::vector<NodeId>& nodes, const std::vector
     const Node& node = graph_[nodes[i]];
     const bool makes_content = std::any_of(node.out.begin(), node.out.end(), decides);
     for (size_t p = 0; p < node.in.size(); ++p) {
-      const auto& ports = node.op->inputs;
-      const bool by_value = !ports.empty() && ports[std::min(p, ports.size() - 1)].by_value;
-      if (!by_value && !(makes_content && node.op->pure && node.blocks.empty())) continue;
+      if (!reads_by_value(node, p) && !(makes_content && node.op->pure && node.blocks.empty())) continue;
       const auto at = node.in[p].valid() ? lives.find(node.in[p].n) : lives.end();
       if (at != lives.end()) at->second.decides = std::max(at->second.decides, steps[i]);
     }

@@ -7,6 +7,7 @@
 #include "base/failure.h"
 #include "graph/custom.h"
 #include "graph/late.h"
+#include "graph/queries.h"
 #include "graph/work.h"
 #include "ops/fused.h"
 #include "ops/shape.h"
@@ -109,8 +110,7 @@ class Planner {
   bool waits_for(const Node& node, const std::set<ValueId>& made) const {
     for (size_t i = 0; i < node.in.size(); ++i) {
       if (!node.in[i].valid() || !made.count(node.in[i]) || inference_.content(node.in[i])) continue;
-      const auto& ports = node.op->inputs;
-      if (ports[std::min(i, ports.size() - 1)].by_value) return true;
+      if (reads_by_value(node, i)) return true;
     }
     return false;
   }

@@ -18,7 +18,7 @@ test('a model is checked, inspected and drawn', { skip }, async () => {
   await shot('empty');
   await drop(file('../../../models/shapes/model.onnx'));
   assert.match(await text('#status'), /ONNX, sound/);
-  assert.match(await text('#about'), /64,409/);
+  assert.match(await text('#about'), /64,408/);
   assert.match(await text('#about'), /picture.*f32\[N,3,32,32\]/);
   await shot('about');
   await show('network');

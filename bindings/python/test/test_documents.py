@@ -52,7 +52,7 @@ class Documents(unittest.TestCase):
         said = self.example("run.py", ROOT / "models/shapes/model.onnx")
         self.assertEqual((said.returncode, said.stderr), (0, ""))
         lines = said.stdout.splitlines()
-        self.assertIn("onnx, 21 nodes, 64409 parameters", lines[0])
+        self.assertIn("onnx, 21 nodes, 64408 parameters", lines[0])
         self.assertTrue(lines[2].startswith("output probabilities  float32[1, 8] "), lines)
         self.assertGreaterEqual(len(lines), 8)
         said = self.example("run.py", "nothing.onnx")

@@ -9,6 +9,7 @@
 #include "api/view/statistics.h"
 #include "api/view/words.h"
 #include "base/json.h"
+#include "graph/queries.h"
 #include "nnex/elements.h"
 #include "nnex/inspect.h"
 
@@ -133,10 +134,6 @@ class Facts {
 };
 
 PageJson about_of(const ir::Graph& graph, const Told& told) {
-  int64_t parameters = 0;
-  for (uint32_t v = 0; v < graph.value_count(); ++v)
-    if (const ValueDef& def = graph[ValueId{v}]; def.constant.tensor() && !def.uses.empty())
-      parameters += def.constant.tensor()->count();
   PageJson out = PageJson::array();
   const auto add = [&](const char* name, const std::string& text) {
     if (!text.empty()) out.push_back(PageJson::array({name, cleaned(text)}));
@@ -149,7 +146,8 @@ PageJson about_of(const ir::Graph& graph, const Told& told) {
     opsets += fmt::format("{}{} {}", opsets.empty() ? "" : ", ", domain.empty() ? "ai.onnx" : domain, version);
   add("opsets", opsets);
   add("nodes", fmt::format("{}", graph.order_with_blocks().size()));
-  add("parameters", fmt::format("{}{}", parameters, told.weights ? "" : " (the model came without them)"));
+  add("parameters",
+      fmt::format("{}{}", parameters_of(graph).count, told.weights ? "" : " (the model came without them)"));
   return out;
 }
 
