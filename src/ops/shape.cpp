@@ -310,11 +310,15 @@ Status run_constant_of_shape(Call& c) {
     return {};
   }
   const auto width = static_cast<size_t>(bits(value.dtype()) / 8);
-  // One element, then what is there is doubled.
+  // One element, then what is there is doubled, up to what the first level cache keeps beside the rest.
+  constexpr size_t kBlock = 4096;
   std::byte* const to = y->mutable_data();
   const size_t all = static_cast<size_t>(y->count()) * width;
   if (all > 0) std::memcpy(to, value.data(), width);
-  for (size_t filled = width; filled < all; filled *= 2) std::memcpy(to + filled, to, std::min(filled, all - filled));
+  for (size_t filled = width, n = 0; filled < all; filled += n) {
+    n = std::min({filled, all - filled, kBlock});
+    std::memcpy(to + filled, to, n);
+  }
   return {};
 }
 

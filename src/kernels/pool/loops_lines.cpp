@@ -203,17 +203,22 @@ HWY_INLINE void pool_wide(const PoolLines& p, const float* x, size_t line) {
 #if NNEX_READS_PARTS
 /// Lines of fewer results than a vector has lanes, kTogether at once, of whichever planes: the windows that begin at
 /// each of kVectors vectors of places are folded, and those that are `stride` apart are picked. The last lines may be
-/// done twice.
+/// done twice. Two vectors overlap where there are fewer places: loads of whole ones take AMD's AVX2 a fraction of
+/// those of parts.
 template <Fold kFold, size_t kVectors, size_t kTogether>
 HWY_INLINE void pool_narrow(const PoolLines p, size_t places) {  // its own copy: y overlaps nothing of it
   const LineTag d;
   const hn::RebindToSigned<LineTag> di;
   const size_t lanes = hn::Lanes(d);
-  const auto last = hn::FirstN(d, places - (kVectors - 1) * lanes), results = hn::FirstN(d, p.n);
+  const auto all_places = hn::FirstN(d, places), results = hn::FirstN(d, p.n);
+  const size_t second = places - lanes;  // where the second of two vectors begins
   const auto place = hn::Min(hn::Mul(hn::Iota(di, 0), hn::Set(di, static_cast<int32_t>(p.stride))),
                              hn::Set(di, static_cast<int32_t>(places - 1)));
   const auto width = hn::Set(di, static_cast<int32_t>(lanes));
-  const auto picked = hn::IndicesFromVec(d, hn::And(place, hn::Sub(width, hn::Set(di, 1))));
+  const auto inside = hn::Sub(width, hn::Set(di, 1));
+  const auto picked = hn::IndicesFromVec(d, hn::And(place, inside));
+  const auto picked_second =
+      hn::IndicesFromVec(d, hn::And(hn::Sub(place, hn::Set(di, static_cast<int32_t>(second))), inside));
   const auto in_first = hn::RebindMask(d, hn::Lt(place, width));
   const auto step = [&](Line kept, Line next) HWY_ATTR {
     if constexpr (kFold == Fold::sum) return hn::Add(kept, next);
@@ -241,7 +246,8 @@ HWY_INLINE void pool_narrow(const PoolLines p, size_t places) {  // its own copy
     }
     const auto load = [&](const float* from, size_t k) HWY_ATTR {
       const float* const x = from + begins[k / kVectors];
-      return k % kVectors + 1 < kVectors ? hn::LoadU(d, x) : hn::MaskedLoad(last, d, x + (kVectors - 1) * lanes);
+      if constexpr (kVectors == 1) return hn::MaskedLoad(all_places, d, x);
+      return hn::LoadU(d, k % kVectors == 0 ? x : x + second);
     };
     Results<kVectors * kTogether> kept;
     pool_near<false>(p, p.x, load, step, kept);
@@ -250,7 +256,7 @@ HWY_INLINE void pool_narrow(const PoolLines p, size_t places) {  // its own copy
       Line all = kept[k * kVectors];
       if (p.stride != 1) all = hn::TableLookupLanes(all, picked);
       if constexpr (kVectors == 2)
-        all = hn::IfThenElse(in_first, all, hn::TableLookupLanes(kept[k * kVectors + 1], picked));
+        all = hn::IfThenElse(in_first, all, hn::TableLookupLanes(kept[k * kVectors + 1], picked_second));
       if (kFold == Fold::sum && p.divisors)
         all = hn::Div(all, hn::MaskedLoad(results, d, p.divisors + in_plane[k]));
       else if (kFold == Fold::sum && p.divisor != 1)
