@@ -60,6 +60,9 @@ expect 2 "no output and input of one type" "$nnex" bench "$model" --decode 4 --r
 # What takes long says so on a terminal, and where it is told to; else not.
 told=$(NNEX_PROGRESS=always "$nnex" compare "$model" --command 'sleep 1.7' 2>&1 >/dev/null)
 grep -q 'comparing \.\.\. 1 s' <<<"$told" || { echo "  no line while it waits: $told"; bad=1; }
+! grep -q $'[\r\x1b]' <<<"$told" || { echo "  a log has what terminals write over"; bad=1; }
+told=$(NNEX_PROGRESS=always "$nnex" bench "$model" --random --seconds 1.2 2>&1 >/dev/null)
+grep -qx 'timing \.\.\. 1 s' <<<"$told" || { echo "  no line while it times: $told"; bad=1; }
 told=$("$nnex" compare "$model" --command 'sleep 1.3' 2>&1 >/dev/null)
 ! grep -q 'comparing \.\.\.' <<<"$told" || { echo "  a line of progress in a log: $told"; bad=1; }
 # What a model is like, and why.
@@ -362,6 +365,26 @@ mkdir "$scratch/test_data_set_0"
 python3 -c 'import sys; open(sys.argv[1], "wb").write(b"\x08\x01\x10\x07\x4a\x08\x05" + bytes(7))' "$scratch/test_data_set_0/input_2.pb"
 expect 0 "input c  i64[1]  (test_data_set_0)" "$nnex" bench "$scratch/three.onnxtxt" --carry likely --seconds 0.05
 expect 0 "y: f32[1,4]" "$nnex" run "$scratch/three.onnxtxt" --carry likely -i "$scratch/test_data_set_0"
+# Data beside a folder are another model's; those within are its own.
+expect 0 "(random numbers)" "$nnex" bench "$(dirname "$model")/integer" --seconds 0.05
+mkdir "$scratch/own" && cp "$scratch/three.onnxtxt" "$scratch/own/model.onnxtxt" && "$nnex" convert "$scratch/own/model.onnxtxt" "$scratch/own/model.onnx" -q && rm "$scratch/own/model.onnxtxt"
+expect 0 "(random numbers)" "$nnex" bench "$scratch/own" --seconds 0.05
+cp -r "$scratch/test_data_set_0" "$scratch/own"
+expect 0 "input c  i64[1]  (test_data_set_0)" "$nnex" bench "$scratch/own" --seconds 0.05
+# A state whose extent nobody gave.
+cat >"$scratch/open.onnxtxt" <<'TXT'
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[1,4] x, float[B,4] h) => (float[1,8] y, float[1,4] h_out) { y = Concat <axis = 1> (x, h) h_out = Identity (x) }
+TXT
+expect 1 "--set h.0=1 gives the state 'h', which begins as f32[0,4], its extent h.0" "$nnex" run "$scratch/open.onnxtxt" --carry likely --random
+expect 0 "y: f32[1,8]" "$nnex" run "$scratch/open.onnxtxt" --carry likely --random --set h.0=1
+# Settings that a reader makes constants of are no parameters.
+cat >"$scratch/pool.onnxtxt" <<'TXT'
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[1,2,3,3] x) => (float[1,2,1,1] y) { y = GlobalAveragePool (x) }
+TXT
+expect 0 "0 parameters" "$nnex" inspect "$scratch/pool.onnxtxt"
+expect 0 "64408 parameters" "$nnex" inspect "$model"
 # Outputs are looked at before work: the folder must be there, the name must say a standard.
 for verb in "quantize --calibrate $scratch/nowhere" simplify; do
   expect 3 "cannot write '$scratch/none/q.onnx': there is no folder '$scratch/none'" "$nnex" ${verb%% *} "$model" -o "$scratch/none/q.onnx" $(cut -d' ' -s -f2- <<<"$verb")

@@ -19,6 +19,10 @@ python3 "$here/view/files.py" "$scratch" || bad=1
 "$nnex" view "$scratch/layers.onnx" --unfold -o "$scratch/unfolded.svg" -q || bad=1
 [ "$(grep -o 'data-n=' "$scratch/unfolded.svg" | wc -l)" = 72 ] || { echo "  layers.onnx: needed 72 nodes unfolded"; bad=1; }
 [ "$(grep -o 'data-n=' "$scratch/layers.svg" | wc -l)" = 6 ] || { echo "  layers.onnx: needed 6 nodes folded"; bad=1; }
+# A structure without its weights, checked on the way.
+mkdir "$scratch/lone" && cp "$here/../models/shapes/integer/symbol" "$scratch/lone"
+"$nnex" view "$scratch/lone" -o "$scratch/lone.svg" -q || { echo "  view of a symbol without params: exit $?"; bad=1; }
+grep -q 'data-n=' "$scratch/lone.svg" || { echo "  a symbol without params: needed its nodes"; bad=1; }
 # Networks that people have, where the vectors are.
 for model in "${NNEX_SHARED:-$here/../../shared}"/models/onnx/*/model.onnx; do
   [ -f "$model" ] || continue

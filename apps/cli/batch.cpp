@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -23,6 +22,7 @@
 #include "proof.h"
 #include "shared/flags.h"
 #include "top.h"
+#include "waiting.h"
 
 namespace nnex::cli {
 namespace {
@@ -193,28 +193,28 @@ Result<std::optional<std::string>> answer(const Work& work, Session& session, co
   return std::optional<std::string>();
 }
 
-/// Items done, on a terminal in one line that is written over.
+/// Items done, in a line of progress.
 class Progress {
  public:
-  Progress(size_t items, bool quiet) : items_(items), shown_(!quiet && ::isatty(STDERR_FILENO)) {}
+  Progress(size_t items, bool quiet) : items_(items), shown_(quiet ? Shown::no : progress_shown()) {}
   void add(const Item& item, const std::optional<std::string>& failure) {
     const std::lock_guard lock(mutex_);
     ++done_;
     if (failure) {
       if (++failed_ <= kTold) {
-        clear();
+        clear_progress(shown_);
         say(stderr, "nnex: {}: {}\n", item.name, *failure);
       }
     }
     const auto now = Clock::now();
-    if (!shown_ || now - told_ < std::chrono::milliseconds(200)) return;
-    told_ = now;
+    if (shown_ == Shown::no || now < next_) return;
+    next_ = now + progress_pace(shown_);
     const double seconds = seconds_taken(), rate = static_cast<double>(done_) / std::max(seconds, 1e-3);
-    put(fmt::format("\r{} of {} items, {:.1f} a second, {} failed, {:.0f} s left \x1b[K", done_, items_, rate, failed_,
-                    static_cast<double>(items_ - std::min(done_, items_)) / rate));
+    put_progress(shown_, fmt::format("{} of {} items, {:.1f} a second, {} failed, {:.0f} s left", done_, items_, rate,
+                                     failed_, static_cast<double>(items_ - std::min(done_, items_)) / rate));
   }
   void end() {
-    clear();
+    clear_progress(shown_);
     if (failed_ > kTold) say(stderr, "nnex: and {} others failed: the manifest has them\n", failed_ - kTold);
   }
   size_t done() const { return done_ - failed_; }
@@ -222,16 +222,11 @@ class Progress {
   double seconds_taken() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
  private:
-  void clear() {
-    if (shown_) put("\r\x1b[K");
-  }
-  /// Our own words and commands, which no file has a part in: say() would show them.
-  static void put(const std::string& line) { (void)std::fputs(line.c_str(), stderr); }
   static constexpr size_t kTold = 10;
   std::mutex mutex_;
   size_t items_, done_ = 0, failed_ = 0;
-  bool shown_;
-  Clock::time_point start_ = Clock::now(), told_ = start_;
+  const Shown shown_;
+  Clock::time_point start_ = Clock::now(), next_ = start_ + std::chrono::seconds(1);
 };
 
 /// Answers items on `jobs` threads, a session each. Error: what ended the batch, of one of them.

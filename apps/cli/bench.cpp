@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "decode.h"
+#include "waiting.h"
 
 namespace nnex::cli {
 namespace {
@@ -52,7 +53,7 @@ int bench(const BenchArguments& o) {
   auto prepared = prepare(o, limit.run_options());
   if (!prepared.ok()) return limit.report(prepared.error());
   const Prepared& p = *prepared;
-  const auto measured = times_of(*prepared, o.seconds, limit.run_options());
+  const auto measured = awaited("timing", [&] { return times_of(*prepared, o.seconds, limit.run_options()); });
   if (!measured.ok()) return limit.report(measured.error());
   const std::vector<double>& times = *measured;
   rusage usage{};

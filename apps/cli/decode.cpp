@@ -7,6 +7,7 @@
 #include <random>
 
 #include "nnex/graph.h"
+#include "waiting.h"
 
 namespace nnex::cli {
 namespace {
@@ -170,7 +171,7 @@ void DecodeOptions::add_to(Verb verb) {
 
 int bench_decode(const TimingOptions& o, const DecodeOptions& d) {
   const TimeLimit limit(o.timeout);
-  const auto decoded = decode(o, d, limit.run_options());
+  const auto decoded = awaited("timing", [&] { return decode(o, d, limit.run_options()); });
   if (!decoded.ok()) return limit.report(decoded.error());
   const Decoded& r = *decoded;
   std::vector<double> sorted = r.steps_ms;

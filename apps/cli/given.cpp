@@ -319,9 +319,10 @@ Result<std::optional<Given>> stored_input(const Model& model, size_t input, cons
   NNEX_ASSIGN(const auto declared, o.declared_inputs(model));
   const auto at =
       std::find_if(declared.begin(), declared.end(), [&](const PortInfo& p) { return p.name == port.name; });
-  const auto file =
-      std::filesystem::path(o.path).parent_path() / kStoredInputs / fmt::format("input_{}.pb", at - declared.begin());
   std::error_code error;
+  const std::filesystem::path path(o.path);  // beside a folder lie the data of other models
+  const auto file = (std::filesystem::is_directory(path, error) ? path : path.parent_path()) / kStoredInputs /
+                    fmt::format("input_{}.pb", at - declared.begin());
   if (!std::filesystem::exists(file, error)) return std::optional<Given>();
   NNEX_ASSIGN(const InputFile stored, InputFile::open(file.string()));
   NNEX_ASSIGN(Value v, value_for(stored, port, inputs.file_options(o)));

@@ -7,6 +7,7 @@
 
 #include "nnex/environment.h"
 #include "timing.h"
+#include "waiting.h"
 
 namespace nnex::cli {
 namespace {
@@ -221,7 +222,7 @@ int profile(const ProfileArguments& o) {
   auto prepared = prepare(o, limit->run_options());
   if (!prepared.ok()) return limit->report(prepared.error());
   const MachineLimits before = measure_machine(prepared->threads, kSeconds);
-  auto measured = measure(*prepared, o.seconds, limit->run_options());
+  auto measured = awaited("timing", [&] { return measure(*prepared, o.seconds, limit->run_options()); });
   if (!measured.ok()) return limit->report(measured.error());
   limit.reset();
   const MachineLimits limits = better(before, measure_machine(prepared->threads, kSeconds));

@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "nnex/elements.h"
 #include "nnex/tensor_file.h"
+#include "waiting.h"
 
 namespace nnex::cli {
 namespace {
@@ -78,7 +79,9 @@ Result<std::vector<Value>> run_steps(Session& session, const std::vector<PortInf
     cut.push_back(std::move(in));
   }
   std::vector<std::vector<Tensor>> parts;
+  Waiting waiting("running, steps", steps);
   for (int64_t t = 0; t < steps; ++t) {
+    waiting.done(t);
     std::vector<Value> now;
     for (const StepInput& in : cut) {
       NNEX_ASSIGN(Value v, in.at(t));

@@ -63,7 +63,7 @@ Result<Prepared> prepare(const TimingOptions& o, const RunOptions& options) {
   Prepared p{model, model.session(session), std::move(given), {}, session.threads, load_ms, 0};
   p.inputs = values_of(p.given);
   const auto first = Clock::now();
-  auto ran = p.session.run(p.inputs, options);
+  auto ran = awaited("running", [&] { return p.session.run(p.inputs, options); });
   p.first_ms = ms_since(first);
   ModelOptions::tell_cache(p.model);
   if (ran.ok()) return p;

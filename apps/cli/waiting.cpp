@@ -9,30 +9,33 @@
 #include <string_view>
 
 namespace nnex::cli {
-namespace {
 
-bool is_wanted() {
+Shown progress_shown() {
   const char* said = std::getenv("NNEX_PROGRESS");
-  if (said && std::string_view(said) == "always") return true;
-  if (said && std::string_view(said) == "never") return false;
+  if (said && std::string_view(said) == "never") return Shown::no;
   const char* terminal = std::getenv("TERM");
-  return ::isatty(STDERR_FILENO) && terminal && std::string_view(terminal) != "dumb";
+  if (::isatty(STDERR_FILENO) && terminal && std::string_view(terminal) != "dumb") return Shown::over;
+  return said && std::string_view(said) == "always" ? Shown::lines : Shown::no;
 }
 
-/// Our own words and commands, which no file has a part in.
-void put(const std::string& line) { (void)std::fputs(line.c_str(), stderr); }
+void put_progress(Shown shown, const std::string& text) {
+  if (shown != Shown::no)
+    (void)std::fputs((shown == Shown::over ? "\r" + text + "\x1b[K" : text + "\n").c_str(), stderr);
+}
 
-}  // namespace
+void clear_progress(Shown shown) {
+  if (shown == Shown::over) put_progress(shown, "");
+}
 
 Waiting::Waiting(std::string what, int64_t total) : what_(std::move(what)), total_(total) {
-  if (!is_wanted()) return;
+  if (shown_ == Shown::no) return;
   thread_.emplace([this] {
-    constexpr std::chrono::milliseconds kFirst{1000}, kNext{200};
+    constexpr std::chrono::milliseconds kFirst{1000};
     const auto start = std::chrono::steady_clock::now();
     std::unique_lock lock(mutex_);
-    for (auto wait = kFirst; !wake_.wait_for(lock, wait, [this] { return over_; }); wait = kNext)
-      show(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    if (std::chrono::steady_clock::now() - start >= kFirst) put("\r\x1b[K");
+    for (auto wait = kFirst; !wake_.wait_for(lock, wait, [this] { return over_; }); wait = progress_pace(shown_))
+      put_progress(shown_, text(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
+    if (std::chrono::steady_clock::now() - start >= kFirst) clear_progress(shown_);
   });
 }
 
@@ -46,16 +49,13 @@ Waiting::~Waiting() {
   thread_->join();
 }
 
-void Waiting::show(double seconds) {
+std::string Waiting::text(double seconds) const {
   constexpr int64_t kWidth = 24;
   const int64_t done = done_;
-  if (total_ <= 0) {
-    put(fmt::format("\r{} ... {:.0f} s\x1b[K", what_, seconds));
-    return;
-  }
+  if (total_ <= 0) return fmt::format("{} ... {:.0f} s", what_, seconds);
   const int64_t full = std::min(done, total_) * kWidth / total_;
-  put(fmt::format("\r{} [{}{}] {} of {}, {:.0f} s\x1b[K", what_, std::string(static_cast<size_t>(full), '#'),
-                  std::string(static_cast<size_t>(kWidth - full), '.'), done, total_, seconds));
+  return fmt::format("{} [{}{}] {} of {}, {:.0f} s", what_, std::string(static_cast<size_t>(full), '#'),
+                     std::string(static_cast<size_t>(kWidth - full), '.'), done, total_, seconds);
 }
 
 }  // namespace nnex::cli

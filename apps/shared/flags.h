@@ -28,6 +28,7 @@ inline std::string flag_words(const Remedy& remedy) {
                 {"shapes", "--set-shape"},
                 {"symbols", "--set SYMBOL=N"},
                 {"weight_seed", "--seed-weights N"}};
+  if (remedy.option == "symbols" && !remedy.value.empty()) return "--set " + remedy.value;
   for (const auto& [option, flag] : kFlags)
     if (remedy.option == option) {
       if (remedy.value == "false") return "without " + std::string(flag) + " nnex";

@@ -93,6 +93,8 @@ struct Session::Impl {
   /// Checks the inputs and runs, one run at a time.
   template <class F>
   auto once(std::span<const Value> inputs, F&& run) -> decltype(run());
+  /// An error of a run, with the first state that is empty as nobody gave its extents.
+  Error explained(Error error) const;
   /// Stand-ins for inputs of these shapes: their types are right, their elements nothing may read.
   Result<std::vector<Value>> stand_ins(const std::map<std::string, std::vector<int64_t>>& shapes) const;
 };
@@ -397,6 +399,22 @@ auto Session::Impl::alone(F&& f) -> decltype(f()) {
   return guarded(f);
 }
 
+Error Session::Impl::explained(Error error) const {
+  if (error.code() != Code::invalid_argument && error.code() != Code::fault) return error;
+  for (size_t i = 0; i < frame.states.size(); ++i) {
+    const Tensor* t = frame.states[i].tensor();
+    const InputPort& port = model->taken[model->inputs.size() + i];
+    if (!t || t->count() > 0 || !port.type.dims || t->shape().rank() != static_cast<int64_t>(port.type.dims->size()))
+      continue;
+    for (int64_t axis = 0; axis < t->shape().rank(); ++axis)
+      if (!(*port.type.dims)[static_cast<size_t>(axis)].number() && t->shape()[axis] == 0)
+        return std::move(error).helped_by({"symbols", fmt::format("{}.{}=1", model->states[i].name, axis),
+                                           fmt::format("gives the state '{0}', which begins as {1}, its extent {0}.{2}",
+                                                       model->states[i].name, Value(*t).text(), axis)});
+  }
+  return error;
+}
+
 template <class F>
 auto Session::Impl::once(std::span<const Value> inputs, F&& run) -> decltype(run()) {
   return alone([&]() -> decltype(run()) {
@@ -407,7 +425,8 @@ auto Session::Impl::once(std::span<const Value> inputs, F&& run) -> decltype(run
     for (size_t i = 0; i < needed; ++i) NNEX_TRY(check_input(model->taken[i], inputs[i], symbols));
     NNEX_TRY(model->check_files());
     auto result = run();
-    if (result.ok()) model->planned();
+    if (!result.ok()) return explained(std::move(result).error());
+    model->planned();
     return result;
   });
 }

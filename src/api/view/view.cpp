@@ -29,6 +29,12 @@ struct Subject {
   Told told;
 };
 
+/// Where weights are missing others stand for them.
+LoadOptions weightless(LoadOptions options) {
+  options.weight_seed = 0;
+  return options;
+}
+
 /// Reads the graph; without its weights or past its faults where it cannot be had otherwise.
 Result<Subject> read_past_faults(const ModelSource& source, const LoadOptions& options) {
   Subject out;
@@ -38,11 +44,9 @@ Result<Subject> read_past_faults(const ModelSource& source, const LoadOptions& o
   out.told.title = source.name().substr(source.name().rfind('/') + 1);
   if (out.told.title.empty()) out.told.title = source.name();
   auto read = read_model(model, options);
-  if (!read.ok() && !options.weight_seed) {
-    LoadOptions seeded = options;
-    seeded.weight_seed = 0;
-    if (auto again = read_model(model, seeded); again.ok()) read = std::move(again), out.told.weights = false;
-  }
+  if (!read.ok() && !options.weight_seed)
+    if (auto again = read_model(model, weightless(options)); again.ok())
+      read = std::move(again), out.told.weights = false;
   if (!read.ok() && model.format == ModelFormat::onnx) {
     NNEX_ASSIGN(CheckedOnnx partial, check_onnx(model, options));
     if (partial.graph && partial.graph->node_count() > 0) {
@@ -168,7 +172,9 @@ Result<View> draw_model(const ModelSource& source, const ViewOptions& options) {
   if (out.nodes > kMaxViewNodes)
     return failure(Code::limit, "the model has {} nodes; a drawing has at most {}", out.nodes, kMaxViewNodes);
   if (options.check) {
-    NNEX_ASSIGN(CheckReport report, check(source, options.load));
+    auto checked = check(source, options.load);
+    if (!checked.ok() && !subject.told.weights) checked = check(source, weightless(options.load));
+    NNEX_ASSIGN(CheckReport report, std::move(checked));
     subject.told.faults = std::move(report.faults);
     for (Fault& note : report.notes) subject.told.notes.push_back(std::move(note.message));
     out.faults = static_cast<int64_t>(report.fault_count);
