@@ -31,7 +31,7 @@ install(FILES ${PROJECT_BINARY_DIR}/nnex.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/
 install(FILES LICENSE CHANGELOG.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples deploy DESTINATION ${CMAKE_INSTALL_DOCDIR}
   PATTERN deploy/test EXCLUDE PATTERN deploy/capacity EXCLUDE)  # which need tests and programs of the sources
-install(FILES models/shapes/model.onnx DESTINATION ${CMAKE_INSTALL_DOCDIR}/models/shapes)  # of README's program
+install(DIRECTORY models DESTINATION ${CMAKE_INSTALL_DOCDIR})  # what README and the documents run
 # Headers lie elsewhere there, and sources nowhere.
 file(READ README.md readme)
 file(RELATIVE_PATH readme_include /${CMAKE_INSTALL_DOCDIR} /${CMAKE_INSTALL_INCLUDEDIR})
@@ -43,7 +43,7 @@ string(REGEX REPLACE "\\[([^]]*)\\]\\((CONTRIBUTING.md|(src|bindings|bench|tests
 file(WRITE ${PROJECT_BINARY_DIR}/installed/README.md "${readme}")
 install(FILES ${PROJECT_BINARY_DIR}/installed/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS README.md)
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.png")
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN "*.json")
 if(NNEX_CLI)
   install(TARGETS nnex_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   if(NNEX_TESTS)  # its cases are in the source tree

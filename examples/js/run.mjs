@@ -1,6 +1,7 @@
 // Loads a model of any standard, feeds zeros, prints what comes out and which nodes took longest.
 //
-//     npm install nnex && node run.mjs model.onnx
+//     npm install PACKAGES/nnex*.tgz && node run.mjs model.onnx
+//     (PACKAGES: the folder that bindings/js/pack filled)
 import { NnexError, inspect, load } from 'nnex';
 
 const [path] = process.argv.slice(2);

@@ -1,8 +1,8 @@
 // transformers.js on nnex: two lines before it is loaded, and device: 'auto'.
 //
-//     npm install nnex @huggingface/transformers && node transformers.mjs FOLDER MODEL "some words"
+//     npm install PACKAGES/nnex*.tgz @huggingface/transformers && node transformers.mjs FOLDER MODEL "some words"
 //
-// FOLDER holds models as transformers.js has them (MODEL/onnx/model.onnx, MODEL/config.json, MODEL/tokenizer.json).
+// PACKAGES is what bindings/js/pack filled; FOLDER holds models as transformers.js has them (MODEL/onnx/model.onnx, MODEL/config.json, MODEL/tokenizer.json).
 import { install } from 'nnex/onnxruntime';
 
 const [folder, name, words] = process.argv.slice(2);
