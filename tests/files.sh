@@ -190,7 +190,18 @@ for packed in onnx.tgz below.tar beside.tar.gz program.tgz; do expect 0 "probabi
 for packed in onnx.tgz below.tar program.tgz pair.tar; do expect 0 "sound" "$nnex" check "$f/$packed"; done
 expect 0 "cvm.version" "$nnex" inspect "$f/pair.tar"
 expect 0 "a folder, 27 variables" "$nnex" convert "$f/onnx.tgz" "$f/unpacked.nnef" --set N=1
-expect 3 "holds 2 models; name one of them: a.onnx, b.onnx" "$nnex" run "$f/both.tgz" --random
+expect 3 "holds 2 models; name one of them: $f/both.tgz/two/a.onnx, $f/both.tgz/two/b.onnx" "$nnex" run "$f/both.tgz" --random
+# What lies in an archive has a path.
+tar -C "$f" -cf "$f/all.tar" two packed pair beside unpacked.nnef
+for member in two/a.onnx packed beside beside/net.onnx unpacked.nnef unpacked.nnef/graph.nnef; do expect 0 "probabilities" "$nnex" run "$f/all.tar/$member" --random; done
+expect 0 "cvm.version" "$nnex" inspect "$f/all.tar/pair"
+expect 0 "sound" "$nnex" check "$f/all.tar/pair/symbol"
+expect 0 "probabilities" "$nnex" run "$f/all.tar/two/a.onnx" --random --cache "$f/cache"
+expect 3 "all.tar' holds no 'two/c.onnx'; it has " "$nnex" check "$f/all.tar/two/c.onnx"
+expect 3 "all.tar/two' holds 2 models; name one of them: $f/all.tar/two/a.onnx, $f/all.tar/two/b.onnx" "$nnex" inspect "$f/all.tar/two"
+cp "$f/one/README.md" "$f/one/notes.txt"; tar -C "$f/one" -cf "$f/text.tar" README.md notes.txt
+expect 3 "none of the 2 files of '$f/text.tar' is a model" "$nnex" check "$f/text.tar"
+rm "$f/one/notes.txt"
 expect 3 "wrong.tgz' is a picture (PNG)" "$nnex" check "$f/wrong.tgz"
 mkdir "$f/folder.onnx"; head -c 3000 /dev/zero > "$f/zeros.onnx"; printf '\x89PNG\r\n\x1a\n' > "$f/picture.onnx"
 for row in "folder.onnx' is a folder, and holds no model" "zeros.onnx' is nothing but zeros" "picture.onnx' is a picture (PNG)"; do

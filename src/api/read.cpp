@@ -187,7 +187,7 @@ Result<Recognised> recognise(const ModelSource& source, const LoadOptions& optio
   const Reading reading(options, model);
   NNEX_ASSIGN(FileBytes file, reading.main(model));
   NNEX_ASSIGN(Container opened, reading.archive(model.path, std::move(file)));
-  NNEX_ASSIGN(auto inside, model_in(opened));
+  NNEX_ASSIGN(auto inside, model_in(opened, model.member));
   if (inside)
     model = *std::move(inside);
   else

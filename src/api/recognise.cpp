@@ -130,13 +130,19 @@ bool is_plain_text(std::string_view begin) {
                      [](char c) { return (c >= ' ' && c < 0x7f) || (c >= '\t' && c <= '\r'); });
 }
 
+constexpr std::string_view kArchives[] = {".tar"sv, ".tgz"sv, ".tar.gz"sv};
+
+bool is_archive_name(std::string_view name) {
+  return std::any_of(std::begin(kArchives), std::end(kArchives),
+                     [&](std::string_view end) { return has_ending(name, end); });
+}
+
 /// What the name says where the bytes say nothing.
 FileKind by_name(std::string_view begin, std::string_view name) {
   if (!is_plain_text(begin) && onnx_format::begins_model(begin)) return {ModelFormat::onnx, {}};
   if (has_ending(name, ".nnef")) return {ModelFormat::nnef_text, {}};
   if (has_ending(name, ".webnn")) return {ModelFormat::webnn, {}};
-  for (std::string_view end : {".tar"sv, ".tgz"sv, ".tar.gz"sv})
-    if (has_ending(name, end)) return {ModelFormat::nnef_archive, {}};
+  if (is_archive_name(name)) return {ModelFormat::nnef_archive, {}};
   if (begin.empty()) return {ModelFormat::other, "empty"};
   if (has_ending(name, ".js") || has_ending(name, ".mjs")) return {ModelFormat::other, std::string(kJavaScript)};
   if (begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff"))
@@ -147,9 +153,9 @@ FileKind by_name(std::string_view begin, std::string_view name) {
 
 /// Whether a file among others is a model by its name. A text of NNEF is none: in a folder it is called graph.nnef.
 bool is_named_model(std::string_view name) {
-  for (std::string_view end : {".onnx"sv, ".onnxtxt"sv, ".webnn"sv, ".tar"sv, ".tgz"sv, ".tar.gz"sv, ".symbol"sv})
+  for (std::string_view end : {".onnx"sv, ".onnxtxt"sv, ".webnn"sv, ".symbol"sv})
     if (has_ending(name, end)) return true;
-  return false;
+  return is_archive_name(name);
 }
 
 /// The one of `found`, models in what is `shown`; nothing where there is none.
@@ -189,8 +195,9 @@ std::string folder_of(const std::string& name) { return name.substr(0, name.rfin
 /// Which of a model's files on callbacks, in memory or in an archive is the model.
 class FileFinder {
  public:
-  FileFinder(std::string shown, Recognised& out)
-      : shown_(std::move(shown)), out_(out), files_(*out.files), names_(files_.names()) {
+  /// `above`: what a path to them has in front of their names.
+  FileFinder(std::string shown, Recognised& out, std::string above = {})
+      : shown_(std::move(shown)), above_(std::move(above)), out_(out), files_(*out.files), names_(files_.names()) {
     out_.alone = names_.size() == 1;
   }
 
@@ -211,9 +218,10 @@ class FileFinder {
     }
     std::vector<std::string> named = those(is_named_model);
     if (named.empty()) named = those([&](const std::string& name) { return is_folders(name); });
+    for (std::string& name : named) name = above_ + name;
     NNEX_ASSIGN(const std::string only, only_of(shown_, std::move(named)));
     if (only.empty()) return false;
-    NNEX_TRY(model(only));
+    NNEX_TRY(model(only.substr(above_.size())));
     return true;
   }
 
@@ -302,7 +310,7 @@ class FileFinder {
                    hint.empty() ? "" : fmt::format("; there is '{}'", hint));
   }
 
-  std::string shown_;
+  std::string shown_, above_;
   Recognised& out_;
   const Container files_;
   std::vector<std::string> names_;
@@ -342,6 +350,16 @@ FileKind kind_of(std::string_view begin, std::string_view name) {
 
 namespace {
 
+/// How much of a path to something in an archive is the archive's; 0: there is none.
+size_t archive_in(const std::string& path) {
+  std::error_code error;
+  for (size_t end = path.rfind('/'); end != std::string::npos && end > 0; end = path.rfind('/', end - 1)) {
+    const std::string above = path.substr(0, end);
+    if (is_archive_name(above) && fs::is_regular_file(above, error)) return end;
+  }
+  return 0;
+}
+
 /// A CVM model, or a part of one, that the path stands for.
 std::optional<Recognised> cvm_at(const std::string& path) {
   if (auto files = cvm_format::find_files(path))
@@ -367,6 +385,11 @@ Result<Recognised> recognise(const std::string& path) {
     if (only == path) return Recognised{ModelFormat::nnef_folder, path, {}, {}, nullptr, {}, false};
     return recognise(only);
   }
+  if (const size_t end = is_file ? 0 : archive_in(path)) {
+    NNEX_ASSIGN(Recognised archive, recognise(path.substr(0, end)));
+    archive.member = path.substr(end + 1);
+    return archive;
+  }
   NNEX_ASSIGN(const std::string begin, read_begin(path, kLookedAt));
   FileKind kind = kind_of(begin, path);
   if (kind.format == ModelFormat::other) return failure(Code::unreadable, "'{}' is {}", path, kind.what);
@@ -385,13 +408,46 @@ Result<Recognised> recognise(const ModelSource& source) {
   return out;
 }
 
-Result<std::optional<Recognised>> model_in(const Container& archive) {
+namespace {
+
+/// What a model of NNEF has beside its structure, or instead of it.
+bool is_nnef(std::string_view name) {
+  return has_ending(name, ".nnef") || has_ending(name, ".dat") || has_ending(name, ".quant");
+}
+
+Result<Recognised> member_of(const Container& archive, const std::string& member) {
+  const std::vector<std::string> names = archive.names();
+  const bool file = std::count(names.begin(), names.end(), member) > 0;
+  const std::string folder = member + "/";
+  if (!file && std::none_of(names.begin(), names.end(), [&](const std::string& n) { return n.starts_with(folder); }))
+    return failure(Code::unreadable, "'{}' holds no '{}'; it has {}{}", archive.path(), member,
+                   joined(std::span(names).first(std::min<size_t>(4, names.size())), ", "),
+                   names.size() > 4 ? ", ..." : "");
+  Recognised out;
+  out.path = member;
+  out.files = std::make_shared<const Container>(file ? archive : archive.below(member));
+  const std::string path = archive.path() + "/" + member;
+  NNEX_TRY(FileFinder(fmt::format("'{}'", path), out, file ? archive.path() + "/" : path + "/").find());
+  return out;
+}
+
+}  // namespace
+
+Result<std::optional<Recognised>> model_in(const Container& archive, const std::string& member) {
+  if (!member.empty()) {
+    NNEX_ASSIGN(Recognised found, member_of(archive, member));
+    return std::optional(std::move(found));
+  }
   if (archive.has("graph.nnef") || !archive.elsewhere("graph.nnef").empty()) return std::optional<Recognised>();
-  const std::string folder = common_folder(archive.names());
+  const std::vector<std::string> names = archive.names();
+  const std::string folder = common_folder(names);
   Recognised out;
   out.path = archive.path();
   out.files = std::make_shared<const Container>(folder.empty() ? archive : archive.below(folder));
-  NNEX_ASSIGN(const bool found, FileFinder(fmt::format("'{}'", archive.path()), out).find_named());
+  const std::string above = archive.path() + "/" + folder + (folder.empty() ? "" : "/");
+  FileFinder finder(fmt::format("'{}'", archive.path()), out, above);
+  NNEX_ASSIGN(const bool found, finder.find_named());
+  if (!found && std::none_of(names.begin(), names.end(), is_nnef)) NNEX_TRY(finder.find());
   return found ? std::optional(std::move(out)) : std::nullopt;
 }
 

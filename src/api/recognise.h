@@ -49,20 +49,23 @@ struct Recognised {
   std::string main;    ///< The file that is the model, or its structure.
   bool alone = false;  ///< There is no other file.
 
+  /// Of an archive: which of its models, a file or a folder of it. Empty: the one that it holds.
+  std::string member = {};
   /// Of an archive that was opened: its files, and who counts what they take.
   std::shared_ptr<const Container> archive = {};
   std::shared_ptr<MemoryAccount> memory = {};
 };
 
-/// Looks at a file, a folder, or "SYMBOL+PARAMS". A folder that is neither NNEF's nor CVM's stands for the one model in
-/// it; an archive is told as NNEF's, whatever lies in it. Errors: unreadable (cannot be opened, no model, a folder of
-/// several).
+/// Looks at a file, a folder, "SYMBOL+PARAMS", or what lies in an archive ("models.tgz/a.onnx"). A folder that is
+/// neither NNEF's nor CVM's stands for the one model in it; an archive is told as NNEF's, whatever lies in it. Errors:
+/// unreadable (cannot be opened, no model, a folder of several).
 Result<Recognised> recognise(const std::string& path);
 /// The same of any source. Of several files the model is told as in a folder; files that no name tells are looked into.
 /// Errors: those of the source's callbacks, too.
 Result<Recognised> recognise(const ModelSource& source);
-/// The model in an archive that has no graph.nnef, told by names as in a folder; where all files lie in one folder of
-/// the archive, in that. Nothing: none is there. Errors: unreadable (several, or what has a model's name is none).
-Result<std::optional<Recognised>> model_in(const Container& archive);
+/// The member of an archive; without one the model in an archive that has no graph.nnef, told by names as in a folder;
+/// where all files lie in one folder of the archive, in that. Nothing: NNEF's archive it is, or was to be. Errors:
+/// unreadable (several, none, or what has a model's name is none).
+Result<std::optional<Recognised>> model_in(const Container& archive, const std::string& member);
 
 }  // namespace nnex
