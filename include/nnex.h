@@ -150,8 +150,8 @@ typedef enum nnex_kind {
  * NNEX_INVALID_ARGUMENT, NNEX_LIMIT. */
 NNEX_C_API nnex_error* nnex_tensor_make(nnex_dtype dtype, size_t rank, const int64_t* extents, nnex_value** out);
 /* A tensor over the caller's memory, which outlives every copy of it and is written by runs alone that are told to
- * (nnex_session_run_into). `release`, when given, is called with `context` when nobody needs the memory any more, from
- * any thread; not where this function fails. Not for NNEX_STR. */
+ * (nnex_session_run_into). Between runs the caller may write it. `release`, when given, is called with `context` when
+ * nobody needs the memory any more, from any thread; not where this function fails. Not for NNEX_STR. */
 NNEX_C_API nnex_error* nnex_tensor_borrow(nnex_dtype dtype, size_t rank, const int64_t* extents, void* data,
                                           void (*release)(void* context), void* context, nnex_value** out);
 /* A tensor of texts, copied; `count` of them, the product of the extents. */
@@ -375,9 +375,10 @@ NNEX_C_API nnex_error* nnex_session_make(const nnex_model* model, const nnex_ses
                                          nnex_session** out);
 NNEX_C_API void nnex_session_free(nnex_session* session);
 /* One inference: inputs in the model's order, `outputs` filled with new values in the model's order (NULL where it
- * fails). Errors: NNEX_INVALID_ARGUMENT (count, type or shape: found and needed), NNEX_FAULT, NNEX_LIMIT,
- * NNEX_CANCELLED. The first run with inputs of such extents plans it and packs the weights, which is asked to stop
- * between nodes (nnex_session_prepare does both ahead). */
+ * fails). The inputs' memory is read while it lasts: outputs and carried states share none of it. Errors:
+ * NNEX_INVALID_ARGUMENT (count, type or shape: found and needed), NNEX_FAULT, NNEX_LIMIT, NNEX_CANCELLED. The first run
+ * with inputs of such extents plans it and packs the weights, which is asked to stop between nodes
+ * (nnex_session_prepare does both ahead). */
 NNEX_C_API nnex_error* nnex_session_run(nnex_session* session, nnex_value* const* inputs, size_t input_count,
                                         nnex_value** outputs, size_t output_count, const nnex_run_options* options);
 /* The same into tensors of the caller's, of the outputs' types and extents, of nnex_tensor_make or nnex_tensor_borrow,
@@ -390,7 +391,11 @@ NNEX_C_API nnex_error* nnex_session_run_into(nnex_session* session, nnex_value* 
 NNEX_C_API nnex_error* nnex_session_prepare(nnex_session* session);
 /* The same for the shapes that these tensors have, in the order of the model's inputs; their elements are not read. */
 NNEX_C_API nnex_error* nnex_session_prepare_for(nnex_session* session, nnex_value* const* inputs, size_t input_count);
-/* What the session keeps from run to run under a label. These are refused during a run. */
+/* Either of the two, which these options stop between nodes; the weights of a model of fixed extents are packed whole.
+ * `inputs` NULL and a count of 0: for the shapes that the model declares; `options` may be NULL. */
+NNEX_C_API nnex_error* nnex_session_prepare_with(nnex_session* session, nnex_value* const* inputs, size_t input_count,
+                                                 const nnex_run_options* options);
+/* What the session keeps from run to run under a label; what it is given is copied. These are refused during a run. */
 NNEX_C_API nnex_error* nnex_session_state(const nnex_session* session, const char* label, nnex_value** out);
 NNEX_C_API nnex_error* nnex_session_set_state(nnex_session* session, const char* label, const nnex_value* value);
 NNEX_C_API nnex_error* nnex_session_reset_states(nnex_session* session);

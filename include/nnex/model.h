@@ -229,9 +229,9 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  /// Runs the model. Inputs in the model's order; outputs in the model's order. An output that no
-  /// operator computes anew (an input passed through, a view of one) shares the input's bytes; those of a tensor
-  /// borrowed without an owner are copied.
+  /// Runs the model. Inputs in the model's order; outputs in the model's order. What a run gives out or carries shares
+  /// no memory with the inputs, which may be written again once it has ended: an output that no operator computes anew
+  /// (an input passed through, a view of one) is a copy.
   /// Errors: invalid_argument (count, type or shape: found and needed), fault (data), limit, cancelled.
   Result<std::vector<Value>> run(std::span<const Value> inputs, const RunOptions& options = {});
   /// The same into the caller's memory (of texts std::string objects): outputs[i] has the type and extents of output i
@@ -250,7 +250,8 @@ class Session {
   /// What the session keeps under a label: what the last run made of it, or its first content.
   /// Errors: invalid_argument (no such label; a run is on).
   Result<Value> state(std::string_view label) const;
-  /// Gives it other content. Errors: invalid_argument (label, type or shape: found and needed; a run is on).
+  /// Gives it other content, which is copied. Errors: invalid_argument (label, type or shape: found and needed; a run
+  /// is on), limit.
   Status set_state(std::string_view label, Value value);
   /// Every state has its first content again. Error: invalid_argument (a run is on).
   Status reset_states();

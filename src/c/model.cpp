@@ -241,8 +241,7 @@ nnex_error* nnex_session_set_state(nnex_session* session, const char* label, con
     NNEX_C_NEED(session);
     NNEX_C_NEED(label);
     NNEX_C_NEED(value);
-    NNEX_ASSIGN(Value state, lasting(*value));
-    return session->session.set_state(label, std::move(state));
+    return session->session.set_state(label, value->value);
   });
 }
 

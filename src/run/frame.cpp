@@ -95,6 +95,10 @@ Result<std::vector<Value>> Frame::run(std::span<const Value> inputs, const RunOp
   NNEX_ASSIGN(std::vector<Value> out, results(kMain));
   let_go(0);
   for (ValueId v : graph_.inputs()) slots_[v.n] = Value();
+  given_memory_.take(inputs);
+  for (Value& v : out) {
+    NNEX_ASSIGN(v, given_memory_.apart(v));
+  }
   for (size_t i = 0, first = out.size() - states.size(); i < states.size(); ++i) states[i] = std::move(out[first + i]);
   out.resize(out.size() - states.size());
   return out;
@@ -123,9 +127,11 @@ Status Frame::run_into(std::span<const Value> inputs, std::span<Tensor> outputs,
       copy_bytes(to.mutable_data(), t->data(), t->bytes());
   }
   std::vector<Value> next;
+  if (!carried.empty()) given_memory_.take(inputs);
   for (ValueId v : carried) {
     NNEX_ASSIGN(const Value* r, result(v));
     NNEX_ASSIGN(Value held, owned(*r));
+    NNEX_ASSIGN(held, given_memory_.apart(held));
     next.push_back(std::move(held));
   }
   let_go(0);  // the caller's memory is not kept

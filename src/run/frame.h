@@ -12,6 +12,7 @@
 #include "base/function_ref.h"
 #include "nnex/model.h"
 #include "plan/plan.h"
+#include "run/given.h"
 #include "run/output_pool.h"
 #include "tensor/memory_account.h"
 
@@ -42,8 +43,8 @@ class Frame {
  public:
   Frame(std::shared_ptr<Compiled> model, const SessionOptions& options);
 
-  /// Runs the network on its inputs, which are checked already. Outputs own their memory. The states go in with them,
-  /// and are what the run makes of them when it succeeds.
+  /// Runs the network on its inputs, which are checked already. Outputs and states own their memory and share none with
+  /// the inputs. The states go in with them, and are what the run makes of them when it succeeds.
   Result<std::vector<Value>> run(std::span<const Value> inputs, const RunOptions& options);
 
   /// The same with outputs written into the caller's memory. Error: invalid_argument where one has another type or
@@ -151,7 +152,8 @@ class Frame {
   Status check_strings(const Bound::Wires& wires, const plan::Step& step) const;
 
   std::shared_ptr<Compiled> model_;
-  std::span<const Value> given_;  ///< The inputs of the run that is on.
+  std::span<const Value> given_;  ///< The inputs of the run that is on,
+  GivenMemory given_memory_;      ///< and where they lie, once it has run.
   const ir::Graph& graph_;
   SessionOptions options_;
   std::vector<Value> slots_;

@@ -27,6 +27,7 @@
 #include "run/frame.h"
 #include "run/inputs.h"
 #include "run/options.h"
+#include "tensor/kept.h"
 #include "tensor/memory_account.h"
 
 namespace nnex {
@@ -561,7 +562,7 @@ Status Session::set_state(std::string_view label, Value value) {
   const Model::Impl& model = *impl().model;
   NNEX_TRY(check_input(model.taken[model.inputs.size() + at], value, symbols, "state"));
   return impl().alone([&]() -> Status {
-    impl().frame.states[at] = std::move(value);
+    NNEX_ASSIGN(impl().frame.states[at], with_copies(value, [](const Tensor&) { return true; }));
     return {};
   });
 }

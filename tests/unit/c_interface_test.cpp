@@ -376,4 +376,20 @@ TEST(CInterface, TheCacheSaysWhyAndWhere) {
   EXPECT_EQ(nnex_model_cache_file(nullptr), nullptr);
 }
 
+/// A pointer that is asked for once, and written before every run.
+TEST(CInterface, AnswersStayWhereTheInputIsWrittenAgain) {
+  using namespace nnex::test;
+  const GraphHandle graph = parsed("graph f(x: f32[2]) -> (y) { y = reshape(x, [1, 2]); }");
+  const ModelHandle model = compiled(graph.get());
+  const SessionHandle session = session_of(model.get());
+  const ValueHandle x = floats({2}, {1, 0});
+  auto* const numbers = static_cast<float*>(nnex_tensor_mutable_data(x.get()));
+  const ValueHandle first = nnex::test::run(session.get(), x);
+  numbers[0] = 2;
+  const ValueHandle second = nnex::test::run(session.get(), x);
+  EXPECT_EQ(numbers_of(first.get()), (std::vector<float>{1, 0}));
+  EXPECT_EQ(numbers_of(second.get()), (std::vector<float>{2, 0}));
+  EXPECT_NE(nnex_tensor_mutable_data(first.get()), nullptr);
+}
+
 }  // namespace

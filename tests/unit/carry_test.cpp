@@ -93,6 +93,33 @@ TEST(Carry, AStateThatIsAnOutputTooIsNoMemoryOfTheCaller) {
   EXPECT_EQ(floats(*s.state("state")), (std::vector<float>{3, 6}));
 }
 
+/// The frame before, as a view of an input: the next one is written into the same memory.
+TEST(Carry, AStateIsNoMemoryOfTheCaller) {
+  const auto graph =
+      Graph::parse("graph g(x: f32[1], past: f32[1]) -> (now, y) { now = reshape(x, [1]); y = x - past; }");
+  auto model = Model::compile(*graph, carrying({{"now", "past"}}));
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  for (const bool into : {false, true}) {
+    Session s = model->session();
+    float frame = 0, made = 0;
+    const std::vector<Value> in = {Tensor::borrow(DType::f32, Shape{1}, &frame, std::make_shared<const int>(0))};
+    std::vector<Tensor> room = {Tensor::borrow_mutable(DType::f32, Shape{1}, &made)};
+    std::vector<float> differences;
+    for (float next : {1.0f, 4.0f, 9.0f, 16.0f}) {
+      frame = next;
+      if (into)
+        ASSERT_TRUE(s.run_into(in, room).ok());
+      else
+        made = floats((*s.run(in))[0])[0];
+      differences.push_back(made);
+    }
+    EXPECT_EQ(differences, (std::vector<float>{1, 3, 5, 7})) << into;
+    ASSERT_TRUE(s.set_state("past", in[0]).ok());
+    frame = 20;
+    EXPECT_EQ(floats((*s.run(in))[0]), std::vector<float>{4}) << into;
+  }
+}
+
 TEST(Carry, NothingButStates) {
   Graph g;
   const ValueId state = *g.add_input("state", "f32[1]"), x = *g.add_input("x", "f32[1]");

@@ -13,6 +13,7 @@
 #include "nnex/model.h"
 #include "onnx_bytes.h"
 #include "source.h"
+#include "tensor/kept.h"
 
 namespace nnex {
 namespace {
@@ -259,6 +260,39 @@ TEST(Sessions, ARunKeepsItsStatesToItself) {
   }
   EXPECT_EQ(s.state("h_in")->tensor()->as<float>()[1], 6.0f);
   EXPECT_TRUE(s.reset_states().ok());
+}
+
+/// The first number of every tensor of floats in a value.
+std::vector<float> firsts(const Value& v) {
+  std::vector<float> out;
+  (void)any_tensor(v, [&](const Tensor& t) { return out.push_back(t.as<float>()[0]), false; });
+  return out;
+}
+
+/// Whoever keeps the memory of its inputs writes the next frame into it.
+TEST(Sessions, WhatARunGivesSharesNothingWithItsInputs) {
+  auto graph = nnex::Graph::parse(
+      "graph g(x: f32[2], list: sequence(f32[2])) -> (same, view, pair, longer, first, wrapped)\n{\n"
+      "  same = copy(x);\n  view = reshape(x, [1, 2]);\n  pair = sequence_construct(x, x);\n"
+      "  longer = sequence_insert(list, x);\n  first = sequence_at(list, i64[](0));\n  wrapped = optional(pair);\n}\n");
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  for (const bool optimize : {true, false}) {
+    LoadOptions options;
+    options.optimize = optimize;
+    auto model = Model::compile(*graph, options);
+    ASSERT_TRUE(model.ok()) << model.error().text();
+    for (const bool owned : {true, false}) {
+      float x[] = {1, 2}, item[] = {3, 4};
+      const auto owner = owned ? std::make_shared<const int>(0) : nullptr;
+      const auto over = [&](float* data) { return Value(Tensor::borrow(DType::f32, Shape{2}, data, owner)); };
+      Session session = model->session();
+      auto out = session.run(std::vector<Value>{over(x), Sequence{DType::f32, {over(item), over(item)}}});
+      ASSERT_TRUE(out.ok()) << out.error().text();
+      x[0] = item[0] = -1;
+      const std::vector<float> needed[] = {{1}, {1}, {1, 1}, {3, 3, 1}, {3}, {1, 1}};
+      for (size_t i = 0; i < out->size(); ++i) EXPECT_EQ(firsts((*out)[i]), needed[i]) << model->outputs()[i].name;
+    }
+  }
 }
 
 TEST(Sessions, ModelsLoadOnManyThreads) {
