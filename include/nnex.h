@@ -382,7 +382,8 @@ NNEX_C_API void nnex_session_free(nnex_session* session);
 NNEX_C_API nnex_error* nnex_session_run(nnex_session* session, nnex_value* const* inputs, size_t input_count,
                                         nnex_value** outputs, size_t output_count, const nnex_run_options* options);
 /* The same into tensors of the caller's, of the outputs' types and extents, of nnex_tensor_make or nnex_tensor_borrow,
- * which share their bytes with no input and no other output. */
+ * which share their bytes with no input and no other output. Where extents do not depend on data and nothing is
+ * carried, a run like an earlier one allocates nothing. */
 NNEX_C_API nnex_error* nnex_session_run_into(nnex_session* session, nnex_value* const* inputs, size_t input_count,
                                              nnex_value* const* outputs, size_t output_count,
                                              const nnex_run_options* options);

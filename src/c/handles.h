@@ -90,7 +90,9 @@ struct nnex_session {
   nnex::Session session;
   std::vector<nnex::NodeTime> nodes;  ///< Of the last run that succeeded.
   std::atomic<bool> profiled{false};
-  std::atomic<bool> running{false};  ///< From the beginning of a run until its times are in `nodes`.
+  std::atomic<bool> running{false};      ///< From the beginning of a run until its times are in `nodes`.
+  std::vector<nnex::Value> inputs = {};  ///< Of the run that is on, and where it writes: kept for their room.
+  std::vector<nnex::Tensor> outputs = {};
 };
 
 struct nnex_report {
@@ -141,6 +143,7 @@ Result<Value> lasting(const nnex_value& v);
 Result<int> nesting_around(int nesting);
 /// What handles and texts of the caller's hold; errors name the argument and which of them.
 Result<std::vector<Value>> values_of(nnex_value* const* values, size_t count, const char* argument);
+Status add_values(nnex_value* const* values, size_t count, const char* argument, std::vector<Value>& to);
 Result<std::vector<std::string>> texts_of(const char* const* texts, size_t count, const char* argument);
 /// How a model is written, and what of it is told.
 struct Saving {

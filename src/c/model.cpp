@@ -18,13 +18,18 @@ const nnex_port* port_at(const std::vector<nnex_port>& ports, size_t index) {
   return index < ports.size() ? &ports[index] : nullptr;
 }
 
-Result<std::vector<Value>> values_of(nnex_value* const* values, size_t count, const char* argument) {
+Status add_values(nnex_value* const* values, size_t count, const char* argument, std::vector<Value>& to) {
   if (!values && count) return null_argument(argument);
-  std::vector<Value> all;
   for (size_t i = 0; i < count; ++i) {
     if (!values[i]) return null_item(argument, values, i);
-    all.push_back(values[i]->value);
+    to.push_back(values[i]->value);
   }
+  return {};
+}
+
+Result<std::vector<Value>> values_of(nnex_value* const* values, size_t count, const char* argument) {
+  std::vector<Value> all;
+  NNEX_TRY(add_values(values, count, argument, all));
   return all;
 }
 
@@ -35,16 +40,18 @@ nnex_model* model_handle(Model model) {
 
 namespace {
 
-/// One run, and its times: nobody else runs the session before they are copied.
+/// One run on these inputs, and its times: nobody else runs the session before they are copied.
 template <class Run>
-Status run(nnex_session* session, const nnex_run_options* given, Run&& body) {
+Status run(nnex_session* session, nnex_value* const* inputs, size_t input_count, const nnex_run_options* given,
+           Run&& body) {
   NNEX_ASSIGN(const nnex_run_options o, run_options(given));
   if (session->running.exchange(true))
     return Error(Code::invalid_argument, "the session is running already; use one session a thread");
   struct Done {
-    std::atomic<bool>& flag;
-    ~Done() { flag = false; }
-  } done{session->running};
+    nnex_session& session;
+    ~Done() { session.inputs.clear(), session.outputs.clear(), session.running = false; }
+  } done{*session};
+  NNEX_TRY(add_values(inputs, input_count, "inputs", session->inputs));
   const Watch watch(o);
   NNEX_TRY(body(watch.options()));
   if (session->profiled) session->nodes = session->session.nodes();
@@ -62,10 +69,27 @@ const char* told(const nnex_model& m, std::string CacheInfo::*text) noexcept {
   }
 }
 
-/// "'y'", or the number of one that the model does not have.
-std::string output_name(const nnex_session& session, size_t index) {
+/// Of output `index`, by its name or the number of one that the model does not have: "output 'y': found ...".
+Error wrong_output(const nnex_session& session, size_t index, const std::string& found) {
   const std::vector<PortInfo>& outputs = session.model.outputs();
-  return index < outputs.size() ? "'" + outputs[index].name + "'" : std::to_string(index);
+  const std::string called = index < outputs.size() ? "'" + outputs[index].name + "'" : std::to_string(index);
+  return {Code::invalid_argument, "output " + called + ": found " + found};
+}
+
+/// Tensors of the caller's to write into.
+Status add_outputs(nnex_value* const* outputs, size_t count, nnex_session& session) {
+  if (!outputs && count) return null_argument("outputs");
+  for (size_t i = 0; i < count; ++i) {
+    Tensor* t = outputs[i] ? outputs[i]->value.tensor() : nullptr;
+    if (!t) return wrong_output(session, i, "no tensor to write into");
+    if (!t->writable())
+      return wrong_output(session, i,
+                          outputs[i]->text + (t->read_only() ? ", which may only be read" : ", which others share") +
+                              "; needed a tensor that may be written");
+    // The handle keeps the bytes; the run gets them as the caller's.
+    session.outputs.push_back(Tensor::borrow_mutable(t->dtype(), t->shape(), t->mutable_data()));
+  }
+  return {};
 }
 
 }  // namespace
@@ -161,14 +185,12 @@ nnex_error* nnex_session_run(nnex_session* session, nnex_value* const* inputs, s
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(session);
     if (!outputs && output_count) return null_argument("outputs");
-    auto in = values_of(inputs, input_count, "inputs");
-    if (!in.ok()) return std::move(in).error();
     const size_t gives = session->model.outputs().size();
     if (output_count != gives)
       return Error(Code::invalid_argument, "found room for " + std::to_string(output_count) +
                                                " outputs; the model gives " + std::to_string(gives));
-    return run(session, options, [&](const RunOptions& o) -> Status {
-      auto made = session->session.run(*in, o);
+    return run(session, inputs, input_count, options, [&](const RunOptions& o) -> Status {
+      auto made = session->session.run(session->inputs, o);
       if (!made.ok()) return std::move(made).error();
       std::vector<std::unique_ptr<nnex_value>> handles;
       for (Value& v : *made) handles.push_back(std::make_unique<nnex_value>(std::move(v)));
@@ -182,22 +204,10 @@ nnex_error* nnex_session_run_into(nnex_session* session, nnex_value* const* inpu
                                   nnex_value* const* outputs, size_t output_count, const nnex_run_options* options) {
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(session);
-    auto in = values_of(inputs, input_count, "inputs");
-    if (!in.ok()) return std::move(in).error();
-    if (!outputs && output_count) return null_argument("outputs");
-    std::vector<Tensor> out;
-    for (size_t i = 0; i < output_count; ++i) {
-      Tensor* t = outputs[i] ? outputs[i]->value.tensor() : nullptr;
-      const std::string its = "output " + output_name(*session, i) + ": found ";
-      if (!t) return Error(Code::invalid_argument, its + "no tensor to write into");
-      if (!t->writable())
-        return Error(Code::invalid_argument,
-                     its + outputs[i]->text + (t->read_only() ? ", which may only be read" : ", which others share") +
-                         "; needed a tensor that may be written");
-      // The handle keeps the bytes; the run gets them as the caller's.
-      out.push_back(Tensor::borrow_mutable(t->dtype(), t->shape(), t->mutable_data()));
-    }
-    return run(session, options, [&](const RunOptions& o) { return session->session.run_into(*in, out, o); });
+    return run(session, inputs, input_count, options, [&](const RunOptions& o) -> Status {
+      NNEX_TRY(add_outputs(outputs, output_count, *session));
+      return session->session.run_into(session->inputs, session->outputs, o);
+    });
   });
 }
 

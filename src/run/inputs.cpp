@@ -92,7 +92,7 @@ bool is_earlier(const PortInfo& port, size_t axis) {
 }
 
 /// Extents by number and by symbol. Nothing: they fit; else what else is to say ("; N is 3 in another input", or axis).
-std::optional<std::string> misfit(const PortInfo& port, const Tensor& t, std::map<std::string, int64_t>& symbols) {
+std::optional<std::string> misfit(const PortInfo& port, const Tensor& t, SymbolExtents& symbols) {
   if (t.dtype() != port.dtype) return "";
   if (!port.known_rank) return std::nullopt;
   if (t.shape().rank() != static_cast<int64_t>(port.extents.size())) return "";
@@ -102,8 +102,11 @@ std::optional<std::string> misfit(const PortInfo& port, const Tensor& t, std::ma
       if (extent != port.extents[i]) return "";
       continue;
     }
-    auto [it, fresh] = symbols.emplace(port.dims[i], extent);
-    if (!fresh && it->second != extent && port.dims[i].find('?') == std::string::npos)
+    const auto it =
+        std::find_if(symbols.begin(), symbols.end(), [&](const auto& s) { return s.first == port.dims[i]; });
+    if (it == symbols.end())
+      symbols.emplace_back(port.dims[i], extent);
+    else if (it->second != extent && port.dims[i].find('?') == std::string::npos)
       return fmt::format("; {} is {} in another {}", port.dims[i], it->second, is_earlier(port, i) ? "axis" : "input");
   }
   return std::nullopt;
@@ -111,8 +114,7 @@ std::optional<std::string> misfit(const PortInfo& port, const Tensor& t, std::ma
 
 }  // namespace
 
-Status check_input(const InputPort& port, const Value& value, std::map<std::string, int64_t>& symbols,
-                   std::string_view what) {
+Status check_input(const InputPort& port, const Value& value, SymbolExtents& symbols, std::string_view what) {
   const auto wrong = [&](std::string_view found, std::string_view more = "") {
     return failure(Code::invalid_argument, "{} '{}': found {}; needed {}{}", what, port.info.name, found,
                    port.info.type, more);

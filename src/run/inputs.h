@@ -2,9 +2,10 @@
 // Whether the values a caller hands in are what a model takes.
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "graph/graph.h"
 #include "nnex/model.h"
@@ -23,9 +24,11 @@ struct InputPort {
   Type type;
 };
 
+/// Extents of symbols, which the ports name.
+using SymbolExtents = std::vector<std::pair<std::string_view, int64_t>>;
+
 /// Whether a value can be run on: its kind, types and known extents, and memory behind every tensor in it. `symbols`
 /// gathers the extents of symbols over all inputs; `what`: "input" or "state". Error: invalid_argument.
-Status check_input(const InputPort& port, const Value& value, std::map<std::string, int64_t>& symbols,
-                   std::string_view what = "input");
+Status check_input(const InputPort& port, const Value& value, SymbolExtents& symbols, std::string_view what = "input");
 
 }  // namespace nnex

@@ -84,6 +84,7 @@ struct Session::Impl {
   run::Frame frame;
   std::atomic<bool> running{false};
   const SessionOptions options;
+  SymbolExtents symbols;  ///< Of the inputs of the run that is on.
 
   Impl(std::shared_ptr<Model::Impl> m, const SessionOptions& o)
       : model(std::move(m)), frame(model->compiled, o), options(o) {}
@@ -422,7 +423,7 @@ auto Session::Impl::once(std::span<const Value> inputs, F&& run) -> decltype(run
     const size_t needed = model->inputs.size();
     if (inputs.size() != needed)
       return failure(Code::invalid_argument, "found {} inputs; the model takes {}", inputs.size(), needed);
-    std::map<std::string, int64_t> symbols;
+    symbols.clear();
     for (size_t i = 0; i < needed; ++i) NNEX_TRY(check_input(model->taken[i], inputs[i], symbols));
     NNEX_TRY(model->check_files());
     auto result = run();
@@ -448,16 +449,17 @@ Result<std::vector<Value>> Session::Impl::stand_ins(const std::map<std::string, 
     return Value(Tensor::borrow(port.dtype, shape, kNothing));
   };
   std::vector<Value> out(model->inputs.size());
-  std::map<std::string, int64_t> symbols;
+  SymbolExtents named;
   for (const auto& [name, extents] : shapes) {
     NNEX_ASSIGN(const size_t at, port_at("input", model->inputs, name));
     if (model->inputs[at].dtype == DType::none)
       return failure(Code::invalid_argument, "input '{}' is {}; shapes are those of tensors", name,
                      model->inputs[at].type);
     NNEX_ASSIGN(out[at], stand_in(model->inputs[at], extents));
-    NNEX_TRY(check_input(model->taken[at], out[at], symbols));
+    NNEX_TRY(check_input(model->taken[at], out[at], named));
   }
-  const std::vector<std::pair<std::string, int64_t>> known(symbols.begin(), symbols.end());
+  std::vector<std::pair<std::string, int64_t>> known;
+  for (const auto& [symbol, extent] : named) known.emplace_back(symbol, extent);
   for (size_t i = 0; i < out.size(); ++i) {
     const PortInfo& port = model->inputs[i];
     const MaybeDims& dims = model->taken[i].type.dims;
@@ -558,7 +560,7 @@ Result<Value> Session::state(std::string_view label) const {
 
 Status Session::set_state(std::string_view label, Value value) {
   NNEX_ASSIGN(const size_t at, port_at("state", impl().model->states, label));
-  std::map<std::string, int64_t> symbols;
+  SymbolExtents symbols;
   const Model::Impl& model = *impl().model;
   NNEX_TRY(check_input(model.taken[model.inputs.size() + at], value, symbols, "state"));
   return impl().alone([&]() -> Status {

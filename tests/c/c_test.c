@@ -121,6 +121,33 @@ static void test_borrow_and_dlpack(void) {
   }
 }
 
+/* Every malloc() of the process. */
+static long allocations = 0;
+extern void* __libc_malloc(size_t size);
+void* malloc(size_t size) {
+  __atomic_add_fetch(&allocations, 1, __ATOMIC_RELAXED);
+  return __libc_malloc(size);
+}
+
+/* A run like an earlier one, whose batch has no number in the model, into memory of the caller's. */
+static void test_run_into_allocates_nothing(const nnex_model* model) {
+  const int64_t extents[] = {1, 8};
+  const nnex_session_options alone = {.size = sizeof(nnex_session_options), .threads = 1};
+  nnex_session* session = NULL;
+  nnex_value *x = picture(), *y = NULL;
+  long before;
+  OK(nnex_session_make(model, &alone, &session));
+  OK(nnex_tensor_make(NNEX_F32, 2, extents, &y));
+  OK(nnex_session_run_into(session, &x, 1, &y, 1, NULL));
+  OK(nnex_session_run_into(session, &x, 1, &y, 1, NULL));
+  before = allocations;
+  for (int i = 0; i < 10; ++i) OK(nnex_session_run_into(session, &x, 1, &y, 1, NULL));
+  CHECK(before > 0 && allocations == before);
+  nnex_value_free(y);
+  nnex_value_free(x);
+  nnex_session_free(session);
+}
+
 static void test_run(const nnex_model* model) {
   const nnex_port* in = nnex_model_input(model, 0);
   float first[8], again[8];
@@ -424,6 +451,7 @@ int main(int argc, char** argv) {
   answers(model, expected);
   CHECK(strcmp(nnex_model_cache(model), "none") == 0);
   test_run(model);
+  test_run_into_allocates_nothing(model);
   nnex_model_free(model);
   test_sources(argv[1], expected);
   test_check_and_convert(argv[1], expected);
