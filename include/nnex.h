@@ -33,6 +33,9 @@
  * behaviour. A `size` less than the struct of the first version had is refused as NNEX_INVALID_ARGUMENT, members of a
  * later version than the library's that are not 0 as NNEX_UNSUPPORTED.
  *
+ * A callback that throws, where the host is C++, is an error that says what it threw; `release` and `release_bytes`
+ * must not.
+ *
  * Callbacks `release` are called once, when nobody needs their context any more, from any thread. Where a function that
  * takes one fails, it is not called: the context stays the caller's.
  *
@@ -262,6 +265,10 @@ NNEX_C_API nnex_error* nnex_load_options_carry_likely(nnex_load_options* options
  * each call, asked between nodes and between passes: NNEX_CANCELLED; 0: none). Numbers and truth values are texts ("1",
  * "0"). Error: NNEX_INVALID_ARGUMENT, with what there is. */
 NNEX_C_API nnex_error* nnex_load_options_set(nnex_load_options* options, const char* name, const char* value);
+/* Stops reading and compiling by each call that is given these options, as `cancelled` of nnex_run_options stops a run:
+ * between nodes and between passes. NULL: nothing does. */
+NNEX_C_API nnex_error* nnex_load_options_cancelled(nnex_load_options* options, bool (*cancelled)(void* context),
+                                                   void* context);
 
 /* ---- Custom operators: what nnex lacks, computed by the host ----
  *

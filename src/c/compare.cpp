@@ -41,7 +41,6 @@ Result<CompareOptions> compare_options(const nnex_compare_options& o) {
     return Error(Code::invalid_argument, "found " + std::to_string(o.threads) + " threads; needed 0 or more");
   CompareOptions out;
   NNEX_ASSIGN(out.tolerance, tolerance_of(o));
-  out.a = options_of(o.a), out.b = options_of(o.b);
   out.session.threads = o.threads;
   out.layers = o.layers, out.search = !o.no_search;
   if (o.isolate) out.isolate = o.isolate;
@@ -80,6 +79,8 @@ nnex_error* compare_with(const nnex_source* a, nnex_value* const* inputs, size_t
     NNEX_ASSIGN(const nnex_compare_options given, known(options));
     NNEX_ASSIGN(CompareOptions o, compare_options(given));
     NNEX_ASSIGN(const nnex_run_options run, run_options(given.run));
+    const LoadWatch loading_a(given.a), loading_b(given.b);
+    o.a = loading_a.options(), o.b = loading_b.options();
     const Watch watch(run);
     o.run = watch.options();
     const InputsOf inputs_of = [&](const Model&) -> Result<std::vector<Value>> { return values; };

@@ -151,7 +151,7 @@ nnex_error* nnex_graph_load(const nnex_source* source, const nnex_load_options* 
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(source);
     NNEX_C_NEED(out);
-    NNEX_ASSIGN(Graph graph, load_graph(source->source, options_of(options)));
+    NNEX_ASSIGN(Graph graph, load_graph(source->source, LoadWatch(options).options()));
     NNEX_ASSIGN(*out, graph_handle(std::move(graph)));
     return {};
   });
@@ -197,7 +197,7 @@ nnex_error* nnex_model_compile(const nnex_graph* graph, const nnex_load_options*
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(graph);
     NNEX_C_NEED(out);
-    NNEX_ASSIGN(Model model, Model::compile(graph->graph, options_of(options)));
+    NNEX_ASSIGN(Model model, Model::compile(graph->graph, LoadWatch(options).options()));
     *out = model_handle(std::move(model));
     return {};
   });

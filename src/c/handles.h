@@ -53,6 +53,8 @@ struct nnex_source {
 struct nnex_load_options {
   nnex::LoadOptions options;
   int64_t timeout_ns = 0;  ///< Of each call that they are given; 0: none.
+  bool (*cancelled)(void* context) = nullptr;
+  void* context = nullptr;
 };
 
 struct nnex_port {
@@ -161,8 +163,6 @@ Result<Saving> saving_of(const nnex_save_options* given);
 Result<Saving> unproven(const nnex_save_options* given);
 /// The same for files in memory, which need a format.
 Result<Saving> in_memory(const nnex_save_options* given);
-/// The options behind a handle that may be null.
-LoadOptions options_of(const nnex_load_options* o);
 /// A struct that is versioned by its size, and where the members end that its first version had.
 struct FirstVersion {
   const char* name;
@@ -213,11 +213,14 @@ inline Status status_of(nnex_error* e) {
   return taken(e);
 }
 
+/// The status of a call; of one that was cancelled as the host's function for that threw: what it threw.
+Status of_the_host(Status s);
+
 /// Runs the body of a function of the interface: what it returns, or throws, becomes an error.
 template <class F>
 nnex_error* guarded(F&& body) noexcept {
   try {
-    Status s = body();
+    const Status s = of_the_host(body());
     return s.ok() ? nullptr : error_of(s.error());
   } catch (const std::bad_alloc&) {
     return no_memory();
@@ -228,7 +231,11 @@ nnex_error* guarded(F&& body) noexcept {
       return no_memory();
     }
   } catch (...) {
-    return no_memory();
+    try {
+      return error_of(Error(Code::fault, "the host threw what is no std::exception"));
+    } catch (...) {
+      return no_memory();
+    }
   }
 }
 

@@ -92,6 +92,27 @@ Status add_outputs(nnex_value* const* outputs, size_t count, nnex_session& sessi
   return {};
 }
 
+/// Plans and packs for inputs of these shapes, by name.
+Status prepare(nnex_session& session, const std::map<std::string, std::vector<int64_t>>& shapes,
+               const nnex_run_options* given) {
+  NNEX_ASSIGN(const nnex_run_options o, run_options(given));
+  const Watch watch(o);
+  return session.session.prepare(shapes, watch.options());
+}
+
+/// The same for those of these tensors.
+Status prepare(nnex_session& session, nnex_value* const* inputs, size_t input_count, const nnex_run_options* given) {
+  NNEX_ASSIGN(const std::vector<Value> in, values_of(inputs, input_count, "inputs"));
+  const std::vector<PortInfo>& ports = session.model.inputs();
+  if (in.size() != ports.size())
+    return Error(Code::invalid_argument,
+                 "found " + std::to_string(in.size()) + " inputs; the model takes " + std::to_string(ports.size()));
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (size_t i = 0; i < in.size(); ++i)
+    if (const Tensor* t = in[i].tensor()) shapes[ports[i].name].assign(t->shape().begin(), t->shape().end());
+  return prepare(session, shapes, given);
+}
+
 }  // namespace
 }  // namespace nnex::c
 
@@ -105,7 +126,7 @@ nnex_error* nnex_model_load(const nnex_source* source, const nnex_load_options* 
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(source);
     NNEX_C_NEED(out);
-    auto model = load_model(source->source, options_of(options));
+    auto model = load_model(source->source, LoadWatch(options).options());
     if (!model.ok()) return std::move(model).error();
     *out = model_handle(std::move(*model));
     return {};
@@ -212,24 +233,22 @@ nnex_error* nnex_session_run_into(nnex_session* session, nnex_value* const* inpu
 }
 
 nnex_error* nnex_session_prepare(nnex_session* session) {
-  return c::guarded([&]() -> Status {
-    NNEX_C_NEED(session);
-    return session->session.prepare();
-  });
+  return nnex_session_prepare_with(session, nullptr, 0, nullptr);
 }
 
 nnex_error* nnex_session_prepare_for(nnex_session* session, nnex_value* const* inputs, size_t input_count) {
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(session);
-    NNEX_ASSIGN(const std::vector<Value> in, values_of(inputs, input_count, "inputs"));
-    const std::vector<PortInfo>& ports = session->model.inputs();
-    if (in.size() != ports.size())
-      return Error(Code::invalid_argument,
-                   "found " + std::to_string(in.size()) + " inputs; the model takes " + std::to_string(ports.size()));
-    std::map<std::string, std::vector<int64_t>> shapes;
-    for (size_t i = 0; i < in.size(); ++i)
-      if (const Tensor* t = in[i].tensor()) shapes[ports[i].name].assign(t->shape().begin(), t->shape().end());
-    return session->session.prepare(shapes);
+    return prepare(*session, inputs, input_count, nullptr);
+  });
+}
+
+nnex_error* nnex_session_prepare_with(nnex_session* session, nnex_value* const* inputs, size_t input_count,
+                                      const nnex_run_options* options) {
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(session);
+    if (!inputs && input_count == 0) return prepare(*session, {}, options);
+    return prepare(*session, inputs, input_count, options);
   });
 }
 

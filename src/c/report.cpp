@@ -4,6 +4,7 @@
 
 #include "base/try.h"
 #include "c/handles.h"
+#include "c/watch.h"
 #include "nnex/view.h"
 
 namespace nnex::c {
@@ -48,7 +49,7 @@ nnex_error* nnex_check(const nnex_source* source, const nnex_load_options* optio
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(source);
     NNEX_C_NEED(out);
-    auto report = check(source->source, options_of(options));
+    auto report = check(source->source, LoadWatch(options).options());
     if (!report.ok()) return std::move(report).error();
     std::vector<Fault> all = report->faults;
     all.insert(all.end(), report->notes.begin(), report->notes.end());
@@ -80,7 +81,7 @@ nnex_error* nnex_inspect(const nnex_source* source, const nnex_load_options* opt
   return c::guarded([&]() -> Status {
     NNEX_C_NEED(source);
     NNEX_C_NEED(out);
-    auto found = inspect(source->source, options_of(options));
+    auto found = inspect(source->source, LoadWatch(options).options());
     if (!found.ok()) return std::move(found).error();
     auto inputs = ports_of(found->inputs), outputs = ports_of(found->outputs), states = ports_of(found->states);
     std::string format = format_word(found->format);
@@ -160,7 +161,8 @@ nnex_error* nnex_view(const nnex_source* source, const nnex_load_options* load, 
     const std::string format = given.format ? given.format : "html";
     ViewOptions o;
     NNEX_ASSIGN(o.format, view_format_named(format));
-    o.load = options_of(load);
+    const LoadWatch watch(load);
+    o.load = watch.options();
     o.fold = !given.unfolded, o.check = !given.unchecked;
     NNEX_ASSIGN(View drawn, view(source->source, o));
     *out = new nnex_files{{{"model." + format, std::move(drawn.text)}}};

@@ -67,8 +67,9 @@ nnex_error* nnex_convert(const nnex_source* source, const char* path, const nnex
     NNEX_ASSIGN(const Saving saving, saving_of(save));
     NNEX_ASSIGN(const nnex_run_options run, run_options(saving.run));
     const Watch watch(run);
+    const LoadWatch loading(load);
     ConvertOptions o;
-    o.load = options_of(load), o.save = saving.options;
+    o.load = loading.options(), o.save = saving.options;
     if (saving.prove) o.proof.emplace().run = watch.options();
     NNEX_ASSIGN(SaveReport report, convert(source->source, path, o));
     saving.tell(std::move(report));
@@ -83,8 +84,9 @@ nnex_error* nnex_convert_to_memory(const nnex_source* source, const nnex_load_op
     NNEX_C_NEED(source);
     NNEX_C_NEED(out);
     NNEX_ASSIGN(const Saving saving, in_memory(save));
+    const LoadWatch loading(load);
     ConvertOptions o;
-    o.load = options_of(load), o.save = saving.options;
+    o.load = loading.options(), o.save = saving.options;
     NNEX_ASSIGN(SavedBytes saved, convert_to_bytes(source->source, o));
     auto files = std::make_unique<nnex_files>(nnex_files{std::move(saved.files)});
     saving.tell(std::move(saved.report));

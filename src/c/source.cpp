@@ -1,7 +1,6 @@
 // Sources and options of the C interface.
 
 #include <charconv>
-#include <chrono>
 #include <cstring>
 #include <memory>
 
@@ -130,16 +129,6 @@ Status set(LoadOptions& o, const char* name, const char* value) {
 
 }  // namespace
 
-LoadOptions options_of(const nnex_load_options* o) {
-  if (!o) return {};
-  LoadOptions options = o->options;
-  const auto now = std::chrono::steady_clock::now();
-  const std::chrono::nanoseconds timeout(o->timeout_ns);
-  if (o->timeout_ns > 0 && timeout < std::chrono::steady_clock::time_point::max() - now)
-    options.deadline = now + timeout;
-  return options;
-}
-
 }  // namespace nnex::c
 
 using namespace nnex;
@@ -222,6 +211,14 @@ nnex_error* nnex_load_options_shape(nnex_load_options* options, const char* inpu
     NNEX_C_NEED(input);
     if (!extents && rank) return null_argument("extents");
     options->options.shapes[input] = std::vector<int64_t>(extents, extents + rank);
+    return {};
+  });
+}
+
+nnex_error* nnex_load_options_cancelled(nnex_load_options* options, bool (*cancelled)(void*), void* context) {
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(options);
+    options->cancelled = cancelled, options->context = context;
     return {};
   });
 }

@@ -9,7 +9,10 @@
 #include <csignal>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "base/guarded.h"
 
 namespace nnex::c {
 namespace {
@@ -22,7 +25,16 @@ std::chrono::steady_clock::time_point in(int64_t ns) {
   return wait < Clock::time_point::max() - now ? now + wait : Clock::time_point::max();
 }
 
+/// What the last caller that was asked for this thread threw.
+thread_local std::optional<Error> thrown;
+
 }  // namespace
+
+Status of_the_host(Status s) {
+  std::optional<Error> error = std::exchange(thrown, std::nullopt);
+  if (!error || s.ok() || s.error().code() != Code::cancelled) return s;
+  return *std::move(error);
+}
 
 /// One thread for the callbacks of all runs. It sleeps where no run has been for a while: a thread for each would cost
 /// a short one more than the run itself.
@@ -96,7 +108,7 @@ class Watcher {
     watch.round_ = round_;
     watch.asking_ = true;
     lock.unlock();
-    if (watch.given_.cancelled(watch.given_.context)) watch.flag_ = true;
+    if (watch.asked()) watch.flag_ = true;
     lock.lock();
     watch.asking_ = false;
     changed_.notify_all();
@@ -118,10 +130,11 @@ Result<nnex_run_options> run_options(const nnex_run_options* given) {
 }
 
 Watch::Watch(const nnex_run_options& given) : given_(given) {
+  thrown.reset();
   if (given_.timeout_ns) options_.deadline = in(given_.timeout_ns);
   if (!given_.cancelled) return;
   options_.cancel = &flag_;
-  flag_ = given_.cancelled(given_.context);
+  flag_ = asked();
   if (flag_) return;
   Watcher* const watcher = Watcher::get();
   watcher->add(*this);
@@ -130,6 +143,31 @@ Watch::Watch(const nnex_run_options& given) : given_(given) {
 
 Watch::~Watch() {
   if (watcher_) watcher_->remove(*this);
+  if (thrown_) thrown = std::move(thrown_);
+}
+
+bool Watch::asked() {
+  return called([&] { return given_.cancelled(given_.context); },
+                [&](Code code, const char* what) {
+                  thrown_ = Error(code, what).during("the host's 'cancelled' was called");
+                  return true;
+                });
+}
+
+namespace {
+
+nnex_run_options asking(const nnex_load_options* given) {
+  nnex_run_options run = {};
+  run.size = sizeof run;
+  if (given) run.timeout_ns = given->timeout_ns, run.cancelled = given->cancelled, run.context = given->context;
+  return run;
+}
+
+}  // namespace
+
+LoadWatch::LoadWatch(const nnex_load_options* given) : watch_(asking(given)) {
+  if (given) options_ = given->options;
+  options_.cancel = watch_.options().cancel, options_.deadline = watch_.options().deadline;
 }
 
 }  // namespace nnex::c

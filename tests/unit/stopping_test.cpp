@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <stdexcept>
 
+#include "c_handles.h"
 #include "door.h"
 #include "nnex.h"
 #include "nnex/graph.h"
@@ -194,6 +196,91 @@ TEST(Stopping, CTakesATimeout) {
     nnex_model_free(model);
   }
   nnex_load_options_free(options);
+}
+
+/// The n-th time that it is asked a callback says that it is over, or throws.
+struct Asked {
+  int stop_at = 1;
+  int how = 0;  ///< 0: it says so; 1: an exception; 2: what is none.
+  std::atomic<int> asked{0};
+
+  static bool cancelled(void* context) {
+    auto& self = *static_cast<Asked*>(context);
+    if (++self.asked < self.stop_at) return false;
+    if (self.how == 1) throw std::runtime_error("boom");
+    if (self.how == 2) throw 3;
+    return true;
+  }
+  nnex_run_options run() {
+    nnex_run_options o = {};
+    o.size = sizeof o, o.cancelled = cancelled, o.context = this;
+    return o;
+  }
+};
+constexpr const char* kBoom[] = {"", "boom\n  while the host's 'cancelled' was called",
+                                 "the host threw what is no std::exception\n  while the host's 'cancelled' was called"};
+
+TEST(Stopping, ACallbackOfCMayThrowOnAnyThread) {
+  const GraphHandle graph = parsed(
+      "graph g(n: i64[], x: f32[64,64]) -> (y)\n{\n  [y] = loop(count = n, state = [x], body = graph (i: i64[], go: "
+      "bool[], a: f32[64,64]) -> (more, b) { more = copy(go); b = relu(matmul(a, x)); });\n}\n");
+  ASSERT_NE(graph, nullptr);
+  const ModelHandle model = compiled(graph.get());
+  const SessionHandle session = session_of(model.get());
+  const auto turns = made<ValueHandle>([](nnex_value** v) { return nnex_tensor_make(NNEX_I64, 0, nullptr, v); });
+  *static_cast<int64_t*>(nnex_tensor_mutable_data(turns.get())) = int64_t{1} << 40;
+  const ValueHandle x = floats({64, 64}, {});
+  nnex_value* const in[] = {turns.get(), x.get()};
+  for (const int how : {1, 2})
+    for (const int at : {1, 3}) {  // on this thread, and on one of nnex
+      Asked asked;
+      asked.how = how, asked.stop_at = at;
+      const nnex_run_options o = asked.run();
+      nnex_value* y = nullptr;
+      EXPECT_EQ(said(nnex_session_run(session.get(), in, 2, &y, 1, &o)), kBoom[how]) << at;
+      EXPECT_EQ(y, nullptr);
+      Asked quiet;
+      const nnex_run_options stop = quiet.run();
+      EXPECT_EQ(said(nnex_session_run(session.get(), in, 2, &y, 1, &stop)), "the run was cancelled");
+    }
+}
+
+TEST(Stopping, CCancelsLoadingAndPreparing) {
+  const LoadHandle load = made<LoadHandle>(nnex_load_options_make);
+  const std::string path = source_dir() + "/models/shapes/model.onnx";
+  const auto model_of = [&](nnex_model** m) { return nnex_model_load_path(path.c_str(), load.get(), m); };
+  for (const int how : {0, 1, 2}) {
+    Asked asked;
+    asked.how = how;
+    EXPECT_EQ(said(nnex_load_options_cancelled(load.get(), Asked::cancelled, &asked)), "ok");
+    const std::string text = refused<ModelHandle>(model_of);
+    EXPECT_EQ(with(text, how == 0 ? "loading was cancelled" : kBoom[how]), "");
+    EXPECT_EQ(asked.asked, 1);
+  }
+  Asked later;
+  later.stop_at = 1 << 30;
+  EXPECT_EQ(said(nnex_load_options_cancelled(load.get(), Asked::cancelled, &later)), "ok");
+  EXPECT_NE(made<ModelHandle>(model_of), nullptr);
+  EXPECT_GT(later.asked, 0);
+  EXPECT_EQ(said(nnex_load_options_cancelled(load.get(), nullptr, nullptr)), "ok");
+  EXPECT_EQ(said(nnex_load_options_cancelled(nullptr, nullptr, nullptr)), "found NULL for 'options'");
+
+  const ValueHandle picture = floats({1, 3, 32, 32}, {});
+  nnex_value* const in = picture.get();
+  for (const int how : {0, 1, 2}) {
+    const SessionHandle session = session_of(made<ModelHandle>(model_of).get());  // nothing of it is packed yet
+    Asked asked;
+    asked.how = how;
+    const nnex_run_options o = asked.run();
+    EXPECT_EQ(said(nnex_session_prepare_with(session.get(), &in, 1, &o)),
+              how == 0 ? "the run was cancelled" : kBoom[how]);
+    EXPECT_EQ(said(nnex_session_prepare_with(session.get(), &in, 1, nullptr)), "ok");
+    EXPECT_NE(said(nnex_session_prepare_with(session.get(), nullptr, 0, nullptr)), "ok");  // of N nothing is known
+  }
+  EXPECT_EQ(said(nnex_load_options_symbol(load.get(), "N", 1)), "ok");
+  const SessionHandle session = session_of(made<ModelHandle>(model_of).get());
+  EXPECT_EQ(said(nnex_session_prepare_with(session.get(), nullptr, 0, nullptr)), "ok");
+  EXPECT_EQ(said(nnex_session_prepare_with(nullptr, nullptr, 0, nullptr)), "found NULL for 'session'");
 }
 
 TEST(Stopping, TextsGoIntoTheCallersMemory) {
