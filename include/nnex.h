@@ -167,9 +167,14 @@ NNEX_C_API nnex_error* nnex_tensor_texts(size_t rank, const int64_t* extents, co
  * called when nobody needs the memory any more; not where this function fails. */
 struct DLManagedTensor;
 NNEX_C_API nnex_error* nnex_tensor_from_dlpack(struct DLManagedTensor* managed, nnex_value** out);
+/* The same of a capsule of DLPack 1 (DLManagedTensorVersioned). Error: NNEX_UNSUPPORTED, another major version. */
+struct DLManagedTensorVersioned;
+NNEX_C_API nnex_error* nnex_tensor_from_dlpack_versioned(struct DLManagedTensorVersioned* managed, nnex_value** out);
 /* The tensor as a DLManagedTensor, which shares the memory and whose deleter the consumer calls once. The bytes must
  * not be written. Errors: NNEX_UNSUPPORTED (strings, types narrower than 8 bits). */
 NNEX_C_API nnex_error* nnex_tensor_to_dlpack(const nnex_value* tensor, struct DLManagedTensor** out);
+/* The same as one of DLPack 1.1, whose flag says that it is to be read alone. */
+NNEX_C_API nnex_error* nnex_tensor_to_dlpack_versioned(const nnex_value* tensor, struct DLManagedTensorVersioned** out);
 
 NNEX_C_API nnex_kind nnex_value_kind(const nnex_value* value);
 /* "f32[1,3]", "sequence of 4". */

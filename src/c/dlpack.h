@@ -1,12 +1,19 @@
 #pragma once
-// The part of DLPack's binary interface (version 0) that tensors in main memory need: structs as its consumers expect
-// them.
+// The part of DLPack's binary interface (of version 1, and of 0) that tensors in main memory need: structs as its
+// consumers expect them.
 
 #include <cstdint>
 
 namespace nnex::c {
 
 inline constexpr int32_t kDlCpu = 1;
+inline constexpr uint32_t kDlMajor = 1, kDlMinor = 1;  ///< Of which the types are.
+inline constexpr uint64_t kDlReadOnly = 1;             ///< A flag.
+
+struct DlVersion {
+  uint32_t major, minor;
+};
+
 enum : uint8_t { kDlInt = 0, kDlUint = 1, kDlFloat = 2, kDlBfloat = 4, kDlComplex = 5, kDlBool = 6 };
 
 struct DlDevice {
@@ -37,4 +44,12 @@ struct DLManagedTensor {
   nnex::c::DlTensor dl_tensor;
   void* manager_ctx;
   void (*deleter)(DLManagedTensor* self);
+};
+
+struct DLManagedTensorVersioned {
+  nnex::c::DlVersion version;
+  void* manager_ctx;
+  void (*deleter)(DLManagedTensorVersioned* self);
+  uint64_t flags;
+  nnex::c::DlTensor dl_tensor;
 };

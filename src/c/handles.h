@@ -139,6 +139,21 @@ nnex_model* model_handle(Model model);
 Result<nnex_graph*> graph_handle(Graph graph);
 /// What an id of the graph is called and of which type, as it stands in `typed`, a copy of the graph.
 Result<nnex_port> port_of(const nnex_graph& graph, const Graph& typed, ValueId v);
+/// The shape of these extents. Errors: invalid_argument, limit.
+Result<Shape> shape_of(size_t rank, const int64_t* extents);
+/// Owner of a caller's memory: tells the caller when it goes. It is armed last, when nothing can fail any more, so that
+/// memory stays the caller's where a function fails.
+struct Owner {
+  void (*release)(void* context) = nullptr;
+  void* context = nullptr;
+
+  Owner() = default;
+  ~Owner() {
+    if (release) release(context);
+  }
+  Owner(const Owner&) = delete;
+  Owner& operator=(const Owner&) = delete;
+};
 /// What whoever keeps the value holds: of one that is lent a copy. Errors: limit.
 Result<Value> lasting(const nnex_value& v);
 /// The nesting of a value with such an item. Error: limit.

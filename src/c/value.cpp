@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "base/try.h"
-#include "c/dlpack.h"
 #include "c/handles.h"
 #include "tensor/kept.h"
 #include "tensor/sparse.h"
@@ -14,23 +13,10 @@
 namespace nnex::c {
 namespace {
 
-constexpr size_t kMaxRank = 1024;
-
 Result<DType> element_type(nnex_dtype dtype) {
   if (dtype <= NNEX_NONE || dtype > NNEX_STR)
     return Error(Code::invalid_argument, "found no element type (" + std::to_string(static_cast<int>(dtype)) + ")");
   return static_cast<DType>(dtype);
-}
-
-Result<Shape> shape_of(size_t rank, const int64_t* extents) {
-  if (rank > kMaxRank || (rank && !extents))
-    return Error(Code::invalid_argument,
-                 "found a rank of " + std::to_string(rank) + (extents ? "" : " without extents"));
-  Shape shape(std::span<const int64_t>(extents, rank));
-  for (int64_t e : shape)
-    if (e < 0) return Error(Code::invalid_argument, "found shape " + shape.text() + "; needed extents of 0 or more");
-  if (!shape.checked_count()) return Error(Code::limit, "a shape of " + shape.text() + " is too large");
-  return shape;
 }
 
 const Tensor* tensor_of(const nnex_value* v) { return v ? v->value.tensor() : nullptr; }
@@ -68,45 +54,6 @@ Result<Map> map_of(const Tensor& given, const std::vector<Value>& values) {
   return map;
 }
 
-/// Owner of a caller's memory: tells the caller when it goes. It is armed last, when nothing can fail any more, so that
-/// memory stays the caller's where a function fails.
-struct Owner {
-  void (*release)(void* context) = nullptr;
-  void* context = nullptr;
-
-  Owner() = default;
-  ~Owner() {
-    if (release) release(context);
-  }
-  Owner(const Owner&) = delete;
-  Owner& operator=(const Owner&) = delete;
-};
-
-/// Floats of 8 bits have type codes of their own, from DLPack 1.1 on.
-constexpr std::pair<DType, uint8_t> kDlFloat8[] = {
-    {DType::f8e4m3fn, 10}, {DType::f8e4m3fnuz, 11}, {DType::f8e5m2, 12}, {DType::f8e5m2fnuz, 13}, {DType::f8e8m0, 14}};
-
-/// DLPack's (type code, bits) of an element type; nothing: it has none.
-std::optional<DlDataType> dl_type(DType t) {
-  const auto bits_of = static_cast<uint8_t>(bits(t));
-  if (t == DType::bf16) return DlDataType{kDlBfloat, 16, 1};
-  if (is_float(t)) return DlDataType{kDlFloat, bits_of, 1};
-  if (is_signed_int(t) && bits_of >= 8) return DlDataType{kDlInt, bits_of, 1};
-  if (is_unsigned_int(t) && bits_of >= 8) return DlDataType{kDlUint, bits_of, 1};
-  if (t == DType::boolean) return DlDataType{kDlBool, 8, 1};
-  if (is_complex(t)) return DlDataType{kDlComplex, bits_of, 1};
-  for (const auto& [type, code] : kDlFloat8)
-    if (t == type) return DlDataType{code, 8, 1};
-  return std::nullopt;
-}
-
-Result<DType> type_of(DlDataType d) {
-  for (int t = static_cast<int>(DType::f64); t < static_cast<int>(DType::str); ++t)
-    if (const auto mine = dl_type(static_cast<DType>(t)); mine && *mine == d) return static_cast<DType>(t);
-  return Error(Code::unsupported, "a DLPack tensor of type code " + std::to_string(d.code) + ", " +
-                                      std::to_string(d.bits) + " bits, " + std::to_string(d.lanes) + " lanes");
-}
-
 /// sizes: null where the texts end in 0.
 nnex_error* tensor_of_texts(size_t rank, const int64_t* extents, const char* const* texts, const size_t* sizes,
                             size_t count, nnex_value** out) {
@@ -127,14 +74,20 @@ nnex_error* tensor_of_texts(size_t rank, const int64_t* extents, const char* con
   });
 }
 
-/// What a DLManagedTensor of ours keeps.
-struct Exported {
-  DLManagedTensor managed;
-  Tensor tensor;
-  std::vector<int64_t> extents, strides;
-};
-
 }  // namespace
+
+constexpr size_t kMaxRank = 1024;
+
+Result<Shape> shape_of(size_t rank, const int64_t* extents) {
+  if (rank > kMaxRank || (rank && !extents))
+    return Error(Code::invalid_argument,
+                 "found a rank of " + std::to_string(rank) + (extents ? "" : " without extents"));
+  Shape shape(std::span<const int64_t>(extents, rank));
+  for (int64_t e : shape)
+    if (e < 0) return Error(Code::invalid_argument, "found shape " + shape.text() + "; needed extents of 0 or more");
+  if (!shape.checked_count()) return Error(Code::limit, "a shape of " + shape.text() + " is too large");
+  return shape;
+}
 
 int nesting_of(const Value& v) {
   int nesting = 0;
@@ -217,69 +170,6 @@ nnex_error* nnex_tensor_texts(size_t rank, const int64_t* extents, const char* c
     return c::guarded([]() -> Status { return null_argument("sizes"); });
   }
   return tensor_of_texts(rank, extents, texts, sizes, count, out);
-}
-
-nnex_error* nnex_tensor_from_dlpack(DLManagedTensor* managed, nnex_value** out) {
-  if (out) *out = nullptr;
-  return c::guarded([&]() -> Status {
-    NNEX_C_NEED(managed);
-    NNEX_C_NEED(out);
-    const DlTensor& d = managed->dl_tensor;
-    if (d.device.device_type != kDlCpu)
-      return Error(Code::unsupported,
-                   "a DLPack tensor on device type " + std::to_string(d.device.device_type) + "; needed the CPU (1)");
-    auto type = type_of(d.dtype);
-    if (!type.ok()) return std::move(type).error();
-    if (d.ndim < 0) return Error(Code::invalid_argument, "found a rank of " + std::to_string(d.ndim));
-    auto shape = shape_of(static_cast<size_t>(d.ndim), d.shape);
-    if (!shape.ok()) return std::move(shape).error();
-    int64_t dense = 1;
-    for (int64_t a = shape->rank(); d.strides && shape->count() > 0 && a-- > 0; dense *= (*shape)[a])
-      if ((*shape)[a] != 1 && d.strides[a] != dense)
-        return Error(Code::unsupported, "a DLPack tensor whose axis " + std::to_string(a) + " has stride " +
-                                            std::to_string(d.strides[a]) + "; needed " + std::to_string(dense));
-    if (!d.data && shape->count() > 0) return null_argument("data");
-    auto owner = std::make_shared<Owner>();
-    char* const data = static_cast<char*>(d.data) + d.byte_offset;
-    auto made = std::make_unique<nnex_value>(Tensor::borrow(*type, std::move(*shape), data, owner));
-    owner->context = managed;
-    owner->release = [](void* context) {
-      auto* m = static_cast<DLManagedTensor*>(context);
-      if (m->deleter) m->deleter(m);
-    };
-    *out = made.release();
-    return {};
-  });
-}
-
-nnex_error* nnex_tensor_to_dlpack(const nnex_value* tensor, DLManagedTensor** out) {
-  if (out) *out = nullptr;
-  return c::guarded([&]() -> Status {
-    NNEX_C_NEED(tensor);
-    NNEX_C_NEED(out);
-    NNEX_ASSIGN(const Value held, lasting(*tensor));
-    const Tensor* t = held.tensor();
-    if (!t) return Error(Code::invalid_argument, "found " + held.text() + "; needed a tensor");
-    const auto type = dl_type(t->dtype());
-    if (!type) return Error(Code::unsupported, "DLPack has no type " + std::string(name(t->dtype())));
-    auto e = std::make_unique<Exported>();
-    e->tensor = *t;
-    e->extents.assign(t->shape().begin(), t->shape().end());
-    e->strides.assign(e->extents.size(), 1);
-    for (size_t a = e->extents.size(); a-- > 1;) e->strides[a - 1] = t->count() ? e->strides[a] * e->extents[a] : 0;
-    DlTensor& d = e->managed.dl_tensor;
-    d.data = const_cast<std::byte*>(t->data());  // NOLINT: DLPack knows no constant tensors
-    d.device = {kDlCpu, 0};
-    d.ndim = static_cast<int32_t>(e->extents.size());
-    d.dtype = *type;
-    d.shape = e->extents.data();
-    d.strides = e->strides.data();
-    d.byte_offset = 0;
-    e->managed.manager_ctx = e.get();
-    e->managed.deleter = [](DLManagedTensor* m) { delete static_cast<Exported*>(m->manager_ctx); };
-    *out = &e.release()->managed;
-    return {};
-  });
 }
 
 nnex_kind nnex_value_kind(const nnex_value* v) {

@@ -1,4 +1,4 @@
-// Maps and sparse tensors through the C interface.
+// Maps, sparse tensors and tensors of DLPack through the C interface.
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "c/dlpack.h"
 #include "c_handles.h"
 
 namespace {
@@ -73,6 +74,36 @@ TEST(CValues, TextsOfAnyBytes) {
             "found NULL for 'sizes'");
   EXPECT_EQ(refused<ValueHandle>([&](nnex_value** v) { return nnex_tensor_texts(1, &three, words, sizes, 2, v); }),
             refused<ValueHandle>([&](nnex_value** v) { return nnex_tensor_strings(1, &three, words, 2, v); }));
+}
+
+TEST(CValues, TensorsOfDLPackOfVersion1) {
+  float numbers[] = {1, 2, 3, 4, 5, 6};
+  const int64_t extents[] = {2, 3};
+  int released = 0;
+  auto v = made<ValueHandle>([&](nnex_value** out) {
+    return nnex_tensor_borrow(
+        NNEX_F32, 2, extents, numbers, [](void* n) { ++*static_cast<int*>(n); }, &released, out);
+  });
+  DLManagedTensorVersioned* managed = nullptr;
+  ASSERT_EQ(said(nnex_tensor_to_dlpack_versioned(v.get(), &managed)), "ok");
+  EXPECT_EQ(managed->version.major, 1u);
+  EXPECT_EQ(managed->flags, 1u);  // to be read alone
+  EXPECT_EQ(managed->dl_tensor.data, numbers);
+  v.reset();
+  EXPECT_EQ(released, 0);
+  managed->version.major = 2;
+  EXPECT_EQ(refused<ValueHandle>([&](nnex_value** out) { return nnex_tensor_from_dlpack_versioned(managed, out); }),
+            "a tensor of DLPack 2.1; needed version 1");
+  managed->version.major = 1;
+  v = made<ValueHandle>([&](nnex_value** out) { return nnex_tensor_from_dlpack_versioned(managed, out); });
+  EXPECT_EQ(nnex_tensor_data(v.get()), numbers);
+  EXPECT_STREQ(nnex_value_text(v.get()), "f32[2,3]");
+  EXPECT_EQ(nnex_tensor_mutable_data(v.get()), nullptr);
+  EXPECT_EQ(released, 0);
+  v.reset();
+  EXPECT_EQ(released, 1);
+  EXPECT_EQ(said(nnex_tensor_to_dlpack_versioned(nullptr, &managed)), "found NULL for 'tensor'");
+  EXPECT_EQ(managed, nullptr);
 }
 
 TEST(CValues, MapsThatAreNone) {
