@@ -225,6 +225,11 @@ typedef struct nnex_source nnex_source;
 NNEX_C_API nnex_error* nnex_source_path(const char* path, nnex_source** out);
 /* A file's bytes, copied. `name` tells the format where the bytes do not, and is for messages; it may be NULL. */
 NNEX_C_API nnex_error* nnex_source_memory(const void* bytes, size_t size, const char* name, nnex_source** out);
+/* The same, not copied: `release`, when given, is called with `context` when nobody needs the bytes any more, from any
+ * thread; without it they outlive every graph and model. A model of fixed extents lets go of them when its first run
+ * has packed the weights. */
+NNEX_C_API nnex_error* nnex_source_borrow(const void* bytes, size_t size, const char* name,
+                                          void (*release)(void* context), void* context, nnex_source** out);
 
 /* Files that only the caller can open: encrypted, packed, in a database. Calls come one after the other, on the thread
  * that reads a model. */
@@ -235,7 +240,9 @@ typedef struct nnex_reader {
   /* The bytes of a file. They stay valid until release_bytes is called with the same `token`, which may be NULL. An
    * error is taken over. */
   nnex_error* (*read)(void* context, const char* name, const void** bytes, size_t* length, void** token);
-  void (*release_bytes)(void* context, void* token); /* May be NULL: the bytes outlive every model. */
+  /* May be NULL: the bytes outlive every model. Called when neither a source nor a graph nor a model needs them any
+   * more: of a model of fixed extents its first run packs the weights, and lets go of what they were read from. */
+  void (*release_bytes)(void* context, void* token);
   void (*release)(void* context); /* May be NULL. Called once, after the last use of all; not where the call below
                                      fails. */
   void* context;
@@ -597,7 +604,8 @@ NNEX_C_API nnex_error* nnex_graph_load(const nnex_source* source, const nnex_loa
  * stands in docs/graph-text.md. Weights need not stand in it: nnex_graph_set_constants gives inputs contents. `name`
  * stands in messages and may be NULL. Error: NNEX_INVALID_MODEL, with line and column; NNEX_LIMIT. */
 NNEX_C_API nnex_error* nnex_graph_parse(const char* text, const char* name, nnex_graph** out);
-/* What a model runs: its graph after the passes. */
+/* What a model runs: its graph after the passes. Of fixed extents it is taken before the first run, which may pack
+ * weights away: NNEX_INVALID_ARGUMENT. */
 NNEX_C_API nnex_error* nnex_graph_of_model(const nnex_model* model, nnex_graph** out);
 NNEX_C_API void nnex_graph_free(nnex_graph* graph);
 

@@ -60,14 +60,14 @@ Result<Model> load_cached(const ModelSource& source, const LoadOptions& options)
   return compile_cached(source.name(), options, read_now);
 }
 
-/// `own`: nobody else holds the source's bytes, so that what plans have packed may be given back.
-Result<Model> load(const ModelSource& source, const LoadOptions& options, bool own) {
+/// `alone`: nobody else holds the source's bytes.
+Result<Model> load(const ModelSource& source, const LoadOptions& options, bool alone) {
   return guarded([&]() -> Result<Model> {
     NNEX_TRY(check_environment());
     const UnknownNames named;
     if (!options.cache.empty() && !source.reader()) return load_cached(source, options);
     NNEX_ASSIGN(ir::Graph graph, read(source, options));
-    auto model = own ? compile_own(std::move(graph), options) : compile(std::move(graph), options);
+    auto model = compile_own(std::move(graph), options, alone);
     if (!model.ok()) return std::move(model).error().during("loading " + source.shown());
     return model;
   });

@@ -144,11 +144,14 @@ nnex_error* nnex_model_load_path(const char* path, const nnex_load_options* opti
 
 nnex_error* nnex_model_load_memory(const void* bytes, size_t size, const nnex_load_options* options, nnex_model** out) {
   if (out) *out = nullptr;
-  nnex_source* source = nullptr;
-  nnex_error* e = nnex_source_memory(bytes, size, nullptr, &source);
-  if (!e) e = nnex_model_load(source, options, out);
-  nnex_source_free(source);
-  return e;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(out);
+    if (!bytes && size) return null_argument("bytes");
+    const std::string_view all(static_cast<const char*>(bytes), size);
+    NNEX_ASSIGN(Model model, Model::from_bytes(all, LoadWatch(options).options()));
+    *out = model_handle(std::move(model));
+    return {};
+  });
 }
 
 void nnex_model_free(nnex_model* model) { delete model; }

@@ -157,6 +157,20 @@ nnex_error* nnex_source_memory(const void* bytes, size_t size, const char* name,
   });
 }
 
+nnex_error* nnex_source_borrow(const void* bytes, size_t size, const char* name, void (*release)(void*), void* context,
+                               nnex_source** out) {
+  if (out) *out = nullptr;
+  return c::guarded([&]() -> Status {
+    NNEX_C_NEED(out);
+    if (!bytes && size) return null_argument("bytes");
+    const auto owner = std::make_shared<Owner>();
+    OwnedBytes all{std::string_view(static_cast<const char*>(bytes), size), release ? owner : nullptr};
+    *out = new nnex_source{name ? ModelSource::memory(std::move(all), name) : ModelSource::memory(std::move(all))};
+    owner->context = context, owner->release = release;
+    return {};
+  });
+}
+
 nnex_error* nnex_source_callbacks(const nnex_reader* reader, const char* name, nnex_source** out) {
   if (out) *out = nullptr;
   return c::guarded([&]() -> Status {

@@ -28,6 +28,29 @@ void ConstantMemory::release_files() const {
         file->release_pages(0, file->bytes().size());
 }
 
+void ConstantMemory::allow_loss(bool alone) {
+  alone_ = alone;
+  if (!alone) move_small();
+  loss_allowed_ = true;
+}
+
+/// The smallest, as many as take an eighth of all: which of the others will be packed is not known yet.
+void ConstantMemory::move_small() {
+  std::vector<std::pair<int64_t, ValueId>> held;
+  int64_t room = 0;
+  for (uint32_t n = 0; n < graph_.value_count(); ++n) {
+    const Tensor* t = graph_.late(ValueId{n}) ? nullptr : memory_of(graph_, ValueId{n});
+    if (t && t->owned() && !file_of(t->owner())) held.emplace_back(t->bytes(), ValueId{n}), room += t->bytes() / 8;
+  }
+  std::sort(held.begin(), held.end());
+  for (const auto& [bytes, v] : held) {
+    if ((room -= bytes) < 0) return;
+    auto copy = graph_[v].constant.tensor()->clone();
+    if (!copy.ok()) return;
+    graph_.make_constant(v, Value(*std::move(copy)));
+  }
+}
+
 void ConstantMemory::packed(ValueId v, bool only_plan) {
   const Tensor* t = memory_of(graph_, v);
   if (!t || t->bytes() < kMinBytes) return;
@@ -79,7 +102,7 @@ void ConstantMemory::find_pieces() {
 }
 
 void ConstantMemory::lose(const Piece& piece) {
-  discard_pages(piece.begin, static_cast<uint64_t>(piece.end - piece.begin));
+  if (alone_) discard_pages(piece.begin, static_cast<uint64_t>(piece.end - piece.begin));
   for (ValueId v : piece.values) {
     const Tensor& t = *graph_[v].constant.tensor();
     graph_.make_constant(v, nnex::Value(Tensor::borrow(t.dtype(), t.shape(), nullptr)));

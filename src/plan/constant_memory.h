@@ -10,15 +10,17 @@
 
 namespace nnex::plan {
 
-/// Pages of mapped files are given back at any time: they are read again from the file. Memory of the process's own is
-/// given back only where the content will not be needed again: by a plan that is the only one, of a graph whose
-/// constants nobody else holds.
+/// Pages of mapped files are given back at any time: they are read again from the file. Other memory is given back only
+/// where the content will not be needed again: by a plan that is the only one, of a graph whose constants nobody else
+/// holds. What its owner may hold too (a caller's files in memory) is let go of, to be freed with the last constant.
 class ConstantMemory {
  public:
   explicit ConstantMemory(ir::Graph& graph) : graph_(graph) {}
 
-  /// The graph's constants are nobody else's, and its extents never change. Before the first plan.
-  void allow_loss() { loss_allowed_ = true; }
+  /// The graph's constants are nobody else's, and its extents never change; `alone`: their memory is nobody else's
+  /// either. If it may be, small constants get memory of their own, so that none of them keeps all of a file. Before
+  /// the first plan.
+  void allow_loss(bool alone);
   /// Somebody has seen the graph and may hold its constants.
   void keep_all() { loss_allowed_ = false; }
   bool may_lose() const { return loss_allowed_; }
@@ -46,11 +48,13 @@ class ConstantMemory {
     std::vector<ValueId> values;
     size_t readers = 0;  ///< Uses that no packed copy serves.
   };
+  void move_small();
   void find_pieces();
   void lose(const Piece& piece);
 
   ir::Graph& graph_;
   std::atomic<bool> loss_allowed_{false};
+  bool alone_ = false;
   bool found_ = false;
   std::vector<Piece> pieces_;
   std::unordered_map<uint32_t, size_t> piece_of_;

@@ -14,9 +14,9 @@ Result<Model> compile(ir::Graph graph, const LoadOptions& options = {});
 /// The same where activations are to stay in so many bytes of the cache: of runs that can go in slices, 0 takes one
 /// item at a time, and less than 0 all of them.
 Result<Model> compile(ir::Graph graph, const LoadOptions& options, int64_t cache_bytes);
-/// The same for a graph whose constants' memory is held by nobody else (it was just read from a file): what
-/// plans have packed copies of may be given back.
-Result<Model> compile_own(ir::Graph graph, const LoadOptions& options);
+/// The same for a graph whose constants nobody else holds, as it was just read: what plans have packed copies of may be
+/// given back. `alone`: nobody else holds the memory that they lie in.
+Result<Model> compile_own(ir::Graph graph, const LoadOptions& options, bool alone = true);
 
 /// The model that LoadOptions::cache has for what lies at a path, or else the one that `load` reads, which is kept once
 /// it has run. `load` is called at most once and says what it read. Errors: those of `load`; those of compile().

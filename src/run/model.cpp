@@ -48,8 +48,8 @@ struct Model::Impl {
   struct Compilation {
     const LoadOptions& options;
     const kernels::simd::Loops& loops;
-    /// Nobody else holds the memory of the graph's constants.
-    bool own = false;
+    bool own = false;    ///< Nobody else holds the graph's constants,
+    bool alone = false;  ///< nor the memory that they lie in.
     int64_t cache_bytes = nnex::cache_bytes() / kCacheShare;
     bool keep = false;  ///< In a cache of compiled models.
   };
@@ -185,8 +185,9 @@ Result<Model> compile(ir::Graph graph, const LoadOptions& options, int64_t cache
   return compile_with(std::move(graph), options, [&](Model::Impl::Compilation& how) { how.cache_bytes = cache_bytes; });
 }
 
-Result<Model> compile_own(ir::Graph graph, const LoadOptions& options) {
-  return compile_with(std::move(graph), options, [](Model::Impl::Compilation& how) { how.own = true; });
+Result<Model> compile_own(ir::Graph graph, const LoadOptions& options, bool alone) {
+  return compile_with(std::move(graph), options,
+                      [&](Model::Impl::Compilation& how) { how.own = true, how.alone = alone; });
 }
 
 Result<Model> compile_cached(const std::string& path, const LoadOptions& options,
@@ -238,7 +239,7 @@ Model Model::Impl::of(ir::Graph graph, Ports ports, const Compilation& how) {
   impl.compiled->memory.release_files();
   if (how.own && extents_are_fixed(impl.compiled->graph)) {
     impl.compiled->one_plan = true;
-    if (!how.keep) impl.compiled->memory.allow_loss();
+    if (!how.keep) impl.compiled->memory.allow_loss(how.alone);
   }
   impl.ports = std::move(ports);
   return model;
@@ -258,7 +259,7 @@ Result<Model> Model::Impl::cached(const std::string& path, const LoadOptions& op
   NNEX_TRY(check_options(options));
   NNEX_ASSIGN(const kernels::simd::Loops* const loops, chosen_loops(options));
   Compilation how{options, *loops};
-  how.own = true;
+  how.own = how.alone = true;
   const run::CacheEntry entry = run::cache_entry(path, options, *loops);
   auto kept = found(entry, options.map, how);
   if (kept.ok()) return kept;
@@ -324,7 +325,7 @@ Result<Model> kept_and_found(const Model& model, const LoadOptions& options) {
   const run::CacheEntry entry = run::cache_entry("model", options, *impl.compiled->loops);
   NNEX_TRY(run::write_cache(entry, {}, impl.ports.inputs, impl.ports.outputs, *impl.compiled));
   Model::Impl::Compilation how{options, *impl.compiled->loops};
-  how.own = true;
+  how.own = how.alone = true;
   return guarded([&] { return Model::Impl::found(entry, options.map, how); });
 }
 Model::Impl& Model::impl() const {

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/mapped_file.h"
+#include "nnex/load.h"
 #include "nnex/model.h"
 #include "onnx_bytes.h"
 #include "run/compile.h"
@@ -102,6 +103,27 @@ TEST(ConstantMemory, WhatAnotherNodeReadsStays) {
   const std::string first = answer(model, kWidth);
   EXPECT_EQ(lost(model), 1U);
   EXPECT_EQ(answer(model, kWidth), first);
+}
+
+/// What a caller gave is let go of as a whole, and never written.
+TEST(ConstantMemory, FilesInMemoryGoOnceTheirWeightsArePacked) {
+  const std::vector<float> bias(static_cast<size_t>(kWidth), 0.25f);
+  for (const int64_t rows : {int64_t{3}, int64_t{-1}}) {
+    const std::string bytes =
+        model({{node("MatMul", {"x", "w"}, {"p"}), node("MatMul", {"p", "v"}, {"q"}), node("Add", {"q", "b"}, {"y"})},
+               {value("x", {rows, kWidth})},
+               {value("y", {rows, kWidth})},
+               {weight("w"), weight("v"), tensor("b", {kWidth}, raw_bytes(bias))}});
+    const auto given = std::make_shared<const std::string>(bytes);
+    const auto model_of_it = load_model(ModelSource::memory(OwnedBytes{*given, given}));
+    ASSERT_TRUE(model_of_it.ok()) << model_of_it.error().text();
+    EXPECT_GT(given.use_count(), 1);
+    const std::string first = answer(*model_of_it, 3);
+    EXPECT_EQ(first, answer(loaded(bytes), 3));
+    EXPECT_EQ(given.use_count() == 1, rows > 0);  // open extents need the weights for other plans
+    EXPECT_EQ(*given, bytes);
+    EXPECT_EQ(answer(*model_of_it, 3), first);
+  }
 }
 
 TEST(ConstantMemory, AGraphWhoseWeightsAreGoneIsNotGiven) {
