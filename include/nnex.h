@@ -59,6 +59,13 @@ extern "C" {
 
 /* ---- Version and features ---- */
 
+/* Of this header. Before 1.0 another minor version is another interface, whose library has another name
+ * (libnnex.so.0.1): docs/cpp.md says what stays. */
+#define NNEX_VERSION_MAJOR 0
+#define NNEX_VERSION_MINOR 1
+#define NNEX_VERSION_PATCH 0
+#define NNEX_VERSION "0.1.0"
+
 /* "0.1.0": of the library that runs, not of this header. */
 NNEX_C_API const char* nnex_version(void);
 /* Whether the library has a feature: "onnx", "nnef", "webnn", "cvm" (it reads and writes such files), "c" (it writes
@@ -361,6 +368,15 @@ NNEX_C_API size_t nnex_model_states(const nnex_model* model);
 NNEX_C_API const nnex_port* nnex_model_input(const nnex_model* model, size_t index);
 NNEX_C_API const nnex_port* nnex_model_output(const nnex_model* model, size_t index);
 NNEX_C_API const nnex_port* nnex_model_state(const nnex_model* model, size_t index);
+/* Which input or output has the name; -1: none. */
+NNEX_C_API int64_t nnex_model_input_index(const nnex_model* model, const char* name);
+NNEX_C_API int64_t nnex_model_output_index(const nnex_model* model, const char* name);
+/* What the model says of itself, by the words of nnex_inspection_metadata or a key of its metadata; NULL: nothing. */
+NNEX_C_API const char* nnex_model_metadata(const nnex_model* model, const char* key);
+/* The keys of its metadata; NULL past the last. */
+NNEX_C_API const char* nnex_model_metadata_key(const nnex_model* model, size_t index);
+/* The value of that key, with the number of its bytes, among which may be a 0. */
+NNEX_C_API const char* nnex_model_metadata_value(const nnex_model* model, size_t index, size_t* size);
 NNEX_C_API const char* nnex_port_name(const nnex_port* port);
 /* The bytes of its name, among which may be a 0 where a file is strange. */
 NNEX_C_API size_t nnex_port_name_size(const nnex_port* port);

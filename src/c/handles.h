@@ -11,6 +11,7 @@
 #include <new>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -66,6 +67,7 @@ struct nnex_port {
 struct nnex_model {
   nnex::Model model;
   std::vector<nnex_port> inputs, outputs, states;
+  std::string version;  ///< Of its metadata.
   mutable std::mutex telling = {};
   mutable std::set<std::string> told = {};  ///< Texts of the cache that were asked for.
 };
@@ -129,6 +131,16 @@ nnex_error* no_memory();
 Error taken(nnex_error* error);
 
 std::vector<nnex_port> ports_of(const std::vector<PortInfo>& infos);
+/// What a model says of itself under one of the words of nnex.h; null for other words.
+template <class T>
+const std::string* said_of_itself(const T& all, std::string_view word) {
+  const std::pair<std::string_view, const std::string*> words[] = {
+      {"graph_name", &all.graph_name}, {"producer", &all.producer}, {"producer_version", &all.producer_version},
+      {"domain", &all.domain},         {"doc", &all.doc},           {"graph_doc", &all.graph_doc}};
+  for (const auto& [name, text] : words)
+    if (name == word) return text;
+  return nullptr;
+}
 /// NULL past the last.
 inline const char* text_at(const std::vector<std::string>& texts, size_t index) {
   return index < texts.size() ? texts[index].c_str() : nullptr;

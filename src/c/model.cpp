@@ -35,7 +35,8 @@ Result<std::vector<Value>> values_of(nnex_value* const* values, size_t count, co
 
 nnex_model* model_handle(Model model) {
   auto inputs = ports_of(model.inputs()), outputs = ports_of(model.outputs()), states = ports_of(model.states());
-  return new nnex_model{std::move(model), std::move(inputs), std::move(outputs), std::move(states)};
+  std::string version = std::to_string(model.metadata().model_version);
+  return new nnex_model{std::move(model), std::move(inputs), std::move(outputs), std::move(states), std::move(version)};
 }
 
 namespace {
@@ -113,6 +114,13 @@ Status prepare(nnex_session& session, nnex_value* const* inputs, size_t input_co
   return prepare(session, shapes, given);
 }
 
+/// Which of the ports has the name; -1: none.
+int64_t index_of(const std::vector<nnex_port>& ports, const char* name) {
+  for (size_t i = 0; name && i < ports.size(); ++i)
+    if (ports[i].info.name == name) return static_cast<int64_t>(i);
+  return -1;
+}
+
 }  // namespace
 }  // namespace nnex::c
 
@@ -170,6 +178,27 @@ size_t nnex_model_states(const nnex_model* m) { return m ? m->states.size() : 0;
 const nnex_port* nnex_model_input(const nnex_model* m, size_t i) { return m ? port_at(m->inputs, i) : nullptr; }
 const nnex_port* nnex_model_output(const nnex_model* m, size_t i) { return m ? port_at(m->outputs, i) : nullptr; }
 const nnex_port* nnex_model_state(const nnex_model* m, size_t i) { return m ? port_at(m->states, i) : nullptr; }
+int64_t nnex_model_input_index(const nnex_model* m, const char* name) { return m ? index_of(m->inputs, name) : -1; }
+int64_t nnex_model_output_index(const nnex_model* m, const char* name) { return m ? index_of(m->outputs, name) : -1; }
+
+const char* nnex_model_metadata(const nnex_model* m, const char* key) {
+  if (!m || !key) return nullptr;
+  const Metadata& all = m->model.metadata();
+  if (const std::string* text = said_of_itself(all, key)) return text->c_str();
+  if (std::string_view("model_version") == key) return m->version.c_str();
+  for (const auto& [property, text] : all.properties)
+    if (property == key) return text.c_str();
+  return nullptr;
+}
+const char* nnex_model_metadata_key(const nnex_model* m, size_t k) {
+  return m && k < m->model.metadata().properties.size() ? m->model.metadata().properties[k].first.c_str() : nullptr;
+}
+const char* nnex_model_metadata_value(const nnex_model* m, size_t k, size_t* size) {
+  const bool there = m && k < m->model.metadata().properties.size();
+  const std::string* const text = there ? &m->model.metadata().properties[k].second : nullptr;
+  if (size) *size = text ? text->size() : 0;
+  return text ? text->c_str() : nullptr;
+}
 
 const char* nnex_port_name(const nnex_port* p) { return p ? p->info.name.c_str() : nullptr; }
 size_t nnex_port_name_size(const nnex_port* p) { return p ? p->info.name.size() : 0; }

@@ -99,12 +99,7 @@ const char* nnex_inspection_format(const nnex_inspection* i) { return i ? i->for
 const char* nnex_inspection_metadata(const nnex_inspection* i, const char* key) {
   if (!i || !key) return nullptr;
   const std::string_view k = key;
-  if (k == "graph_name") return i->inspection.graph_name.c_str();
-  if (k == "producer") return i->inspection.producer.c_str();
-  if (k == "producer_version") return i->inspection.producer_version.c_str();
-  if (k == "domain") return i->inspection.domain.c_str();
-  if (k == "doc") return i->inspection.doc.c_str();
-  if (k == "graph_doc") return i->inspection.graph_doc.c_str();
+  if (const std::string* text = said_of_itself(i->inspection, k)) return text->c_str();
   if (k == "model_version") return i->model_version.c_str();
   for (const MetadataEntry& e : i->inspection.metadata)
     if (e.key == k) return e.text.c_str();

@@ -376,6 +376,40 @@ TEST(CInterface, TheCacheSaysWhyAndWhere) {
   EXPECT_EQ(nnex_model_cache_file(nullptr), nullptr);
 }
 
+TEST(CInterface, TheHeaderHasTheVersionOfTheLibrary) {
+  EXPECT_STREQ(NNEX_VERSION, nnex_version());
+  EXPECT_EQ(std::to_string(NNEX_VERSION_MAJOR) + "." + std::to_string(NNEX_VERSION_MINOR) + "." +
+                std::to_string(NNEX_VERSION_PATCH),
+            nnex_version());
+}
+
+TEST(CInterface, AModelTellsItsMetadataAndPorts) {
+  using namespace nnex::test;
+  const std::string text =
+      "<ir_version: 8, opset_import: [\"\": 17], producer_name: \"maker\", producer_version: \"2\", domain: \"d\", "
+      "model_version: 7, metadata_props: [\"names\": \"cat,dog\"]>\n"
+      "net (float[2] x, float[2] w) => (float[2] y, float[2] z) {\n  y = Add(x, w)\n  z = Neg(x)\n}\n";
+  const auto model = made<ModelHandle>(
+      [&](nnex_model** out) { return nnex_model_load_memory(text.data(), text.size(), nullptr, out); });
+  EXPECT_STREQ(nnex_model_metadata(model.get(), "producer"), "maker");
+  EXPECT_STREQ(nnex_model_metadata(model.get(), "producer_version"), "2");
+  EXPECT_STREQ(nnex_model_metadata(model.get(), "model_version"), "7");
+  EXPECT_STREQ(nnex_model_metadata(model.get(), "graph_name"), "net");
+  EXPECT_STREQ(nnex_model_metadata(model.get(), "names"), "cat,dog");
+  EXPECT_EQ(nnex_model_metadata(model.get(), "scale"), nullptr);
+  EXPECT_EQ(nnex_model_metadata(nullptr, "names"), nullptr);
+  EXPECT_STREQ(nnex_model_metadata_key(model.get(), 0), "names");
+  EXPECT_EQ(nnex_model_metadata_key(model.get(), 1), nullptr);
+  size_t size = 0;
+  EXPECT_STREQ(nnex_model_metadata_value(model.get(), 0, &size), "cat,dog");
+  EXPECT_EQ(size, 7u);
+  EXPECT_EQ(nnex_model_metadata_value(model.get(), 1, &size), nullptr);
+  EXPECT_EQ(nnex_model_input_index(model.get(), "w"), 1);
+  EXPECT_EQ(nnex_model_output_index(model.get(), "z"), 1);
+  EXPECT_EQ(nnex_model_output_index(model.get(), "x"), -1);
+  EXPECT_EQ(nnex_model_input_index(model.get(), nullptr), -1);
+}
+
 /// A pointer that is asked for once, and written before every run.
 TEST(CInterface, AnswersStayWhereTheInputIsWrittenAgain) {
   using namespace nnex::test;
