@@ -564,8 +564,8 @@ NNEX_C_API nnex_error* nnex_tensor_read(const char* path, nnex_value** out);
 NNEX_C_API nnex_error* nnex_tensor_read_as(const char* path, nnex_dtype dtype, nnex_value** out);
 /* Writes a tensor, by the ending. `name` is kept where the format has room for it and may be NULL; without `overwrite`
  * a file that is there stays, and is an error. .npy and .pb keep the type; of what NNEF lacks the values stay (.dat has
- * bf16 as f32, i4 as i8), and .json and .csv have numbers alone. Errors: NNEX_INVALID_ARGUMENT, NNEX_UNREADABLE,
- * NNEX_UNSUPPORTED (a type or an extent that the format lacks). */
+ * bf16 as f32, i4 as i8), and .json and .csv have values without a type: .json of texts too. Errors:
+ * NNEX_INVALID_ARGUMENT, NNEX_UNREADABLE, NNEX_UNSUPPORTED (a type or an extent that the format lacks). */
 NNEX_C_API nnex_error* nnex_tensor_write(const nnex_value* tensor, const char* path, const char* name, bool overwrite);
 
 /* The arrays of a .npz file, by name. */

@@ -1,7 +1,6 @@
 // Graph: building it.
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include "api/graph_checks.h"
@@ -10,6 +9,7 @@
 #include "base/joined.h"
 #include "base/nearest.h"
 #include "graph/custom.h"
+#include "graph/missing.h"
 #include "graph/type_info.h"
 #include "run/inputs.h"
 #include "tensor/sparse.h"
@@ -21,20 +21,6 @@ Result<Type> declared(std::string_view text) {
   if (text == "unknown") return Type{};
   NNEX_ASSIGN(const TypeInfo info, TypeInfo::parse(text));
   return type_of(info);
-}
-
-/// "ONNX's ReduceSum is 'sum_reduce'", of rows that a standard calls so, case aside; empty: none does.
-std::string standards_name(std::string_view name) {
-  constexpr std::string_view kStandards[] = {"NNEF", "ONNX", "WebNN", "CVM"};
-  const auto equal = [&](std::string_view other) {
-    return std::equal(name.begin(), name.end(), other.begin(), other.end(),
-                      [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
-  };
-  for (const OpDef* op : all_ops())
-    for (const Spelling& s : op->spelled)
-      if (equal(s.name))
-        return fmt::format("{}'s {} is '{}'", kStandards[static_cast<size_t>(s.format)], s.name, op->name);
-  return {};
 }
 
 Error no_operator(std::string_view name) {

@@ -151,7 +151,7 @@ Result<InputKind> input_kind_of(const std::string& path, std::string_view conten
   if (by_content) return begins_csv(content) ? InputKind::csv : InputKind::pb;
   return Error(
       Code::invalid_argument,
-      "needed a folder, '-', a file that ends in .npy, .npz, .pb, .dat, .json, .csv, .wav, .raw or .bin, or a picture "
+      "needed a folder, a file that ends in .npy, .npz, .pb, .dat, .json, .csv, .wav, .raw or .bin, or a picture "
       "(.png, .jpg, .webp, .bmp, .tif, .jp2, .ppm)");
 }
 

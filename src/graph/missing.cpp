@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "graph/custom.h"
@@ -36,6 +38,19 @@ std::string other_versions(const CustomNode& node, const CustomOperators& operat
 }
 
 }  // namespace
+
+std::string standards_name(std::string_view name) {
+  constexpr std::string_view kStandards[] = {"NNEF", "ONNX", "WebNN", "CVM"};
+  const auto equal = [&](std::string_view other) {
+    return std::equal(name.begin(), name.end(), other.begin(), other.end(),
+                      [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+  };
+  for (const OpDef* op : all_ops())
+    for (const Spelling& s : op->spelled)
+      if (equal(s.name))
+        return fmt::format("{}'s {} is '{}'", kStandards[static_cast<size_t>(s.format)], s.name, op->name);
+  return {};
+}
 
 std::vector<Missing> missing_operators(const ir::Graph& graph, const CustomOperators& operators) {
   std::map<std::string, Missing> found;

@@ -1,7 +1,8 @@
 #pragma once
-// Operators of a graph that this build cannot run.
+// Operators of a graph that this build cannot run, and names of operators that are not nnex's.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/graph.h"
@@ -18,6 +19,9 @@ struct Missing {
   /// "DeformConv (3 nodes, first: node 'dc1')"
   std::string text() const;
 };
+
+/// "ONNX's ReduceSum is 'sum_reduce'", of rows that a standard calls so, case aside; empty: none does.
+std::string standards_name(std::string_view name);
 
 /// Every operator that is outside the table, or that has neither a kernel nor a body. `operators`: those of the host,
 /// which the graph was resolved with.

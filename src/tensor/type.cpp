@@ -22,6 +22,7 @@ std::string Type::text() const {
     case Kind::unknown:
       return "unknown";
     case Kind::tensor:
+      if (dtype == DType::none && !dims) return "unknown";
       return std::string(name(dtype)) + nnex::text(dims);
     case Kind::sparse:
       return "sparse " + std::string(name(dtype)) + nnex::text(dims);

@@ -410,6 +410,21 @@ TEST(CInterface, AModelTellsItsMetadataAndPorts) {
   EXPECT_EQ(nnex_model_input_index(model.get(), nullptr), -1);
 }
 
+TEST(CInterface, ATypeThatNobodyKnowsIsUnknown) {
+  using namespace nnex::test;
+  nnex_custom_op op = {};
+  op.size = sizeof op, op.domain = "a", op.name = "B";
+  op.run = [](void*, nnex_custom_node* node) {
+    return nnex_custom_node_set_output(node, 0, nnex_custom_node_input(node, 0));
+  };
+  const LoadHandle load = made<LoadHandle>(nnex_load_options_make);
+  EXPECT_EQ(said(nnex_load_options_custom_op(load.get(), &op)), "ok");
+  const GraphHandle graph = parsed("graph g(x: f32[2]) -> (y, z) { z = custom 'a:B:'(x); y = relu(z); }");
+  const ModelHandle model = compiled(graph.get(), load.get());
+  EXPECT_STREQ(nnex_port_type(nnex_model_output(model.get(), 0)), "unknown");
+  EXPECT_STREQ(nnex_port_type(nnex_model_output(model.get(), 1)), "unknown");
+}
+
 /// A pointer that is asked for once, and written before every run.
 TEST(CInterface, AnswersStayWhereTheInputIsWrittenAgain) {
   using namespace nnex::test;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/nearest.h"
+#include "graph/missing.h"
 #include "graph/text/signs.h"
 #include "tensor/sparse.h"
 
@@ -184,6 +185,8 @@ Result<CallForm> TextBuilder::form_of(const Expr& e) {
   const FragmentText* f = callee(e).text;
   if (f && !f->has_body) return error(e.at, fmt::format("fragment '{}' has no body", e.text), Code::unsupported);
   if (f || is_keyword(e.text) || find_op(e.text)) return CallForm::parts;
+  if (const std::string other = standards_name(e.text); !other.empty())
+    return error(e.at, fmt::format("no operator is called '{}'; {}", e.text, other));
   std::vector<std::string_view> known;
   for (const OpDef* op : all_ops()) known.push_back(op->name);
   for (const auto& [name, fragment] : fragments_) known.push_back(name);

@@ -176,7 +176,10 @@ void Lexer::next(Token& out) {
 
 /// Reports characters that begin nothing, once, and steps over them.
 void Lexer::stray() {
-  fault(here(), "L7", fmt::format("{} begins nothing", shown_char(*at_)));
+  const bool domain = kind_ == TextKind::dump && *at_ == '.';  // com.example:Rotate
+  fault(here(), "L7",
+        fmt::format("{} begins nothing{}", shown_char(*at_),
+                    domain ? "; an operator of a domain is written custom 'com.example:Name:'(...)" : ""));
   ++at_;
   while (at_ != end_ && (!is_ascii(*at_) || (class_of(*at_) == kOther && !begins_sign(*at_)))) ++at_;
 }
