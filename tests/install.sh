@@ -58,11 +58,11 @@ grep -q 'matmul \[scores\]' "$scratch/log" || grep -q '\[scores\] matmul' "$scra
 # The shared library: the same answers, one name for the loader, and nothing but what the headers declare.
 "$scratch/app/build/shared" 2>"$scratch/log" | cmp - "$scratch/cmake.txt" || fail "the example with the shared library answers otherwise"
 [ "$("$scratch/app/build/webnn_shared" 2>"$scratch/log")" = "2 4" ] || fail "the example of docs/webnn.md with the shared library does not print 2 4"
-readelf -d "$scratch/app/build/shared" | grep -q 'NEEDED.*\[libnnex\.so\.0\]' || fail "nnex::shared is not linked as libnnex.so.0"
+readelf -d "$scratch/app/build/shared" | grep -q 'NEEDED.*\[libnnex\.so\.0\.1\]' || fail "nnex::shared is not linked as libnnex.so.0.1"
 readelf -d "$scratch/app/build/example" | grep -q 'libnnex' && fail "nnex::nnex is not the static library"
 library=$(find "$scratch/prefix" -name libnnex.so)
-readelf -d "$library" | grep -q 'SONAME.*\[libnnex\.so\.0\]' || fail "libnnex.so has another SONAME"
-nm -DC --defined-only "$library" | sed -E 's/^[0-9a-f]* . //; s/@@NNEX_0$//; /^NNEX_0$/d' >"$scratch/symbols"
+readelf -d "$library" | grep -q 'SONAME.*\[libnnex\.so\.0\.1\]' || fail "libnnex.so has another SONAME"
+nm -DC --defined-only "$library" | sed -E 's/^[0-9a-f]* . //; s/@@NNEX_0\.1$//; /^NNEX_0\.1$/d' >"$scratch/symbols"
 [ "$(wc -l <"$scratch/symbols")" -gt 150 ] || fail "libnnex.so shows $(wc -l <"$scratch/symbols") symbols; needed more than 150"
 # Type information is of a class; of a function its last name counts, without arguments and template parameters.
 sed -E 's/^(typeinfo name|typeinfo|vtable) for //; s/\[abi:[a-z0-9]*\]//g; s/::operator [a-z]+\(/::operator(/' "$scratch/symbols" |
@@ -103,7 +103,7 @@ refused() {
 refused c++17 "$scratch/app/main.cpp" 'nnex needs C++20: compile with -std=c++20'
 printf '#define Status int\n#include <nnex/model.h>\n' >"$scratch/x11.cpp"
 refused c++20 "$scratch/x11.cpp" 'defines Status as a macro'
-readelf -d "$scratch/example" | grep -q 'libnnex.so.0' || fail "pkg-config does not link the shared library"
+readelf -d "$scratch/example" | grep -qF 'libnnex.so.0.1' || fail "pkg-config does not link the shared library"
 # shellcheck disable=SC2046
 "$compiler" -std=c++20 -static -o "$scratch/static" "$scratch/app/main.cpp" $(pkg-config --static --cflags --libs nnex) >"$scratch/log" 2>&1 ||
   fail "the example does not link with -static"
