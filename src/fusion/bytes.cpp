@@ -109,7 +109,7 @@ class ByteForm {
     const double unit = static_cast<double>(p.x.scale);
     for (double s : columns->scale) p.scale.push_back(static_cast<float>(unit * s / static_cast<double>(p.y.scale)));
     if (bias.valid() && !add_bias(p, bias, columns->scale)) return std::nullopt;
-    return limit(p, limits) ? std::optional(std::move(p)) : std::nullopt;
+    return finite(p) && limit(p, limits) ? std::optional(std::move(p)) : std::nullopt;
   }
 
  private:
@@ -122,7 +122,7 @@ class ByteForm {
     p.x = x, p.y = y_, p.w_signed = w->is_signed, p.w_zero = {w->zero};
     p.scale = {static_cast<float>(static_cast<double>(x.scale) * static_cast<double>(w->scale) /
                                   static_cast<double>(y_.scale))};
-    return limit(p, limits) ? std::optional(std::move(p)) : std::nullopt;
+    return finite(p) && limit(p, limits) ? std::optional(std::move(p)) : std::nullopt;
   }
 
   /// A constant, or integers of a scale of their own: in units of the sums, where what that loses is little beside a
@@ -147,6 +147,10 @@ class ByteForm {
       p.bias.push_back(static_cast<int32_t>(sums));
     }
     return true;
+  }
+
+  static bool finite(const FusedByteProduct& p) {
+    return std::all_of(p.scale.begin(), p.scale.end(), [](float s) { return std::isfinite(s); });
   }
 
   static bool limit(FusedByteProduct& p, const kernels::Unary& limits) {

@@ -96,7 +96,7 @@ class AttentionFinder {
     s.v = last.in[1], s.y = last.out[0];
     const ValueId scores = unscaled(s, unmasked(s, softmax->in[0]));
     const Node* product = only_made_by(scores, "matmul");
-    if (!product || !read_product(s, *product)) return std::nullopt;
+    if (!product || !read_product(s, *product) || !std::isfinite(static_cast<float>(s.scale))) return std::nullopt;
     return same_heads(s) ? std::optional(s) : std::nullopt;
   }
 

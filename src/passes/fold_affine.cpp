@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <optional>
 
 #include "graph/late.h"
@@ -76,6 +77,31 @@ std::optional<ChannelAffine> affine_of(const ir::Graph& graph, const Node& node,
   return ChannelAffine{Reals(static_cast<size_t>(n), 1), std::move(*numbers)};
 }
 
+bool is_finite(double v) { return std::isfinite(static_cast<float>(v)); }
+
+/// Whether the numbers of a filter are finite when each is multiplied by the factor of its output.
+bool stays_finite(const Tensor& w, const Reals& scale) {
+  const size_t per_output = static_cast<size_t>(w.count()) / scale.size();
+  const std::byte* at = w.data();
+  for (double factor : scale) {
+    const std::byte* const end = at + per_output * sizeof(float);
+    if (std::abs(factor) <= 1) {
+      at = end;
+      continue;
+    }
+    uint32_t largest = 0;  // the bits of a magnitude
+    for (; at != end; at += sizeof(float)) {
+      uint32_t bits = 0;
+      std::memcpy(&bits, at, sizeof bits);
+      largest = std::max(largest, bits & 0x7FFFFFFF);
+    }
+    float magnitude = 0;
+    std::memcpy(&magnitude, &largest, sizeof magnitude);
+    if (!is_finite(factor * static_cast<double>(magnitude))) return false;
+  }
+  return true;
+}
+
 /// Smaller filters are made at once: their bytes cost less than what tells how they are made.
 constexpr int64_t kMinLate = int64_t{16} << 10;
 
@@ -123,7 +149,8 @@ Result<int> fold_into(ir::Graph& graph, NodeId id) {
   if (b)
     for (int64_t c = 0; c < n; ++c) all.offset[static_cast<size_t>(c)] = real_at(*b, b->count() == 1 ? 0 : c);
   const std::vector<NodeId> taken = affine_readers(graph, id, n, all);
-  if (taken.empty()) return 0;
+  if (taken.empty() || !std::all_of(all.offset.begin(), all.offset.end(), is_finite) || !stays_finite(*w, all.scale))
+    return 0;
   NNEX_ASSIGN(Tensor bias, Tensor::make(DType::f32, Shape{n}));
   std::transform(all.offset.begin(), all.offset.end(), bias.mutable_as<float>().begin(),
                  [](double v) { return static_cast<float>(v); });
@@ -144,7 +171,8 @@ Result<int> fold_into(ir::Graph& graph, NodeId id) {
 
 /// batch_normalization | mul | add | sub (constants, one number a channel) of conv(x, w, b)   ->   conv(x, w', b')
 /// All that follow one another are composed in double, w' and b' are rounded once: results differ from the graph's own
-/// by a few units in the last place of the largest term.
+/// by a few units in the last place of the largest term. Applies where w' and b' are finite: an infinite filter makes
+/// NaN of zeros.
 Result<int> fold_affine(ir::Graph& graph) {
   int folded = 0;
   for (NodeId id : graph.order_with_blocks()) {

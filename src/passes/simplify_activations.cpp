@@ -54,7 +54,7 @@ class ActivationFinder {
     Builder b(graph_, id);
     if (const Node* s = made_by(graph_, g, "sigmoid"); s && scale == 1) {
       const Factors inner = factors(s->in[0]);
-      if (inner.values.size() == 1 && inner.values[0] == x)
+      if (inner.values.size() == 1 && inner.values[0] == x && std::isfinite(static_cast<float>(inner.number)))
         return become(graph_, id, b("silu", {x}, AlphaAttrs{inner.number}));
       // sigmoid(2 t) = (1 + tanh(t)) / 2
       if (!is_gelu_argument(s->in[0], x, 2)) return false;

@@ -7,7 +7,7 @@
 
 namespace nnex::passes::simplification {
 
-/// batch_normalization with constant numbers   ->   x * scale + offset
+/// batch_normalization with constant numbers   ->   x * scale + offset, where these are finite
 bool batch_normalization(ir::Graph& graph, NodeId id) {
   const Node& node = graph[id];
   if (node.op->name != "batch_normalization") return false;
@@ -38,6 +38,7 @@ bool batch_normalization(ir::Graph& graph, NodeId id) {
     const double s = numbers[0][k] / std::sqrt(numbers[3][k] + a.epsilon);
     scale->mutable_as<float>()[k] = static_cast<float>(s);
     offset->mutable_as<float>()[k] = static_cast<float>(numbers[1][k] - numbers[2][k] * s);
+    if (!std::isfinite(scale->as<float>()[k]) || !std::isfinite(offset->as<float>()[k])) return false;
   }
   Builder b(graph, id);
   const ValueId scaled = b("mul", {node.in[0], b.constant(std::move(*scale))});
