@@ -23,16 +23,16 @@ bool become(ir::Graph& graph, NodeId id, ValueId y) {
 
 }  // namespace simplification
 
-/// Activations and normalisations that a network spells out   ->   the operator itself. Results differ by the roundings
-/// that the spelled-out form has more: a few units in the last place.
+/// Activations and normalisations that a network spells out, and pools that are reductions   ->   the operator itself.
+/// Results differ by the roundings that the spelled-out form has more: a few units in the last place.
 Result<int> simplify(ir::Graph& graph) {
   using namespace simplification;
   int changed = 0;
   for (NodeId id : graph.order_with_blocks()) {
     if (graph[id].erased || graph[id].out.size() != 1) continue;
     changed += power(graph, id) ||
-               (is_f32(graph, graph[id].out[0]) &&
-                (activation_of_product(graph, id) || activation_of_sum(graph, id) || batch_normalization(graph, id)));
+               (is_f32(graph, graph[id].out[0]) && (activation_of_product(graph, id) || activation_of_sum(graph, id) ||
+                                                    batch_normalization(graph, id) || pool(graph, id)));
   }
   return changed;
 }

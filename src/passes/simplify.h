@@ -15,6 +15,8 @@ bool power(ir::Graph& graph, NodeId id);
 bool activation_of_product(ir::Graph& graph, NodeId id);
 /// gelu written as a sum.
 bool activation_of_sum(ir::Graph& graph, NodeId id);
+/// Pools over whole planes.
+bool pool(ir::Graph& graph, NodeId id);
 /// batch_normalization of constant numbers.
 bool batch_normalization(ir::Graph& graph, NodeId id);
 
