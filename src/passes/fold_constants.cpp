@@ -7,9 +7,12 @@
 #include "graph/custom.h"
 #include "graph/infer.h"
 #include "graph/work.h"
+#include "kernels/kernel.h"
+#include "kernels/simd/loops.h"
 #include "ops/call.h"
 #include "passes/casts.h"
 #include "passes/passes.h"
+#include "tensor/memory_account.h"
 #include "tensor/text_bytes.h"
 
 namespace nnex::passes {
@@ -17,7 +20,8 @@ namespace {
 
 constexpr int64_t kBudget = int64_t{64} << 20;   ///< Bytes a folded result may have, unless its inputs have as many.
 constexpr int64_t kGrowth = int64_t{256} << 20;  ///< Bytes that the results of one pass may have beyond what goes.
-constexpr double kSteps = 1 << 28;               ///< Of one node: below a second.
+constexpr double kSteps = 1 << 28;               ///< Of one node by its reference: below a second.
+constexpr double kKernelSteps = 1LL << 33;       ///< Of all nodes of one pass by kernels: a second.
 constexpr int64_t kSmall = 4 << 10;              ///< Bytes that nobody minds in a file.
 
 /// Bytes of what the node reads, each value once: all of them, and those that nobody else reads.
@@ -54,9 +58,38 @@ std::optional<int64_t> most_bytes(const ir::Graph& graph, const Node& node, cons
   return all;
 }
 
+/// Runs a node by the kernel that a run would take, with numbers that are the same on every machine. `in` and `out`:
+/// what the call has. Error: unsupported where there is no kernel.
+Status run_kernel(const Node& node, std::span<const Value> in, std::span<const Value> out, Call& call) {
+  const auto operands = [](std::span<const Value> values, bool known) {
+    std::vector<kernels::Operand> made;
+    for (const Value& value : values) {
+      kernels::Operand& o = made.emplace_back();
+      if (!value.tensor()) continue;
+      o.dtype = value.tensor()->dtype(), o.shape = value.tensor()->shape(), o.id = static_cast<uint32_t>(made.size());
+      if (known) o.constant = o.content = value.tensor();
+    }
+    return made;
+  };
+  namespace simd = kernels::simd;
+  const std::vector<kernels::Operand> read = operands(in, true), written = operands(out, false);
+  kernels::Packs packs;
+  Team alone;
+  NNEX_ASSIGN(const kernels::Chosen chosen,
+              kernels::choose_kernel({*node.op, node.attrs.get(), read, written,
+                                      simd::loops(simd::best_isa(), simd::Numbers::exact), packs, alone}));
+  if (!chosen.kernel) return Error(Code::unsupported, "no kernel");
+  SharedBlocks blocks;
+  const BlockScope scope(blocks);
+  NNEX_ASSIGN(Tensor workspace, Tensor::make(DType::u8, Shape{chosen.kernel->workspace()}));
+  call.team = &alone, call.workspace = workspace.mutable_data();
+  return chosen.kernel->run(call);
+}
+
 /// The node's outputs, when it is pure and everything it reads is constant: of at most `budget` bytes, or as many as
-/// the inputs have. What they have beyond inputs that nobody else reads is taken from `growth`.
-Result<std::vector<Value>> folded(const ir::Graph& graph, NodeId id, int64_t budget, int64_t& growth) {
+/// the inputs have. What they have beyond inputs that nobody else reads is taken from `growth`. `by_kernel`: not by the
+/// reference, which would take long.
+Result<std::vector<Value>> folded(const ir::Graph& graph, NodeId id, int64_t budget, int64_t& growth, bool by_kernel) {
   const Node& node = graph[id];
   std::vector<Value> held(node.in.size()), made(node.out.size());
   std::vector<const Value*> in;
@@ -85,10 +118,15 @@ Result<std::vector<Value>> folded(const ir::Graph& graph, NodeId id, int64_t bud
     std::vector<Type> types;
     for (ValueId v : node.out) types.push_back(v.valid() ? graph[v].type : Type{});
     NNEX_TRY(run_custom(*node.custom, call, types));
+  } else if (by_kernel) {
+    const auto stop = [] { return !Loading::check().ok(); };
+    const Interrupt interrupt(stop);
+    NNEX_TRY(run_kernel(node, held, made, call));
+    NNEX_TRY(call.interrupted());
   } else {
     NNEX_TRY(run_reference(call));
   }
-  growth -= std::max<int64_t>(output_bytes - inputs.own, 0);
+  growth -= output_bytes - inputs.own;
   return made;
 }
 
@@ -109,6 +147,12 @@ bool is_decoder(const Node& node) {
   return node.op->name == "dequantize_linear" || node.op->name == "dequantize_codebook";
 }
 
+/// The steps of a node that takes its reference long.
+double kernel_steps(const ir::Graph& graph, const Node& node, double bound) {
+  const auto exact = multiply_adds(graph, node).number();
+  return exact && *exact > 0 ? static_cast<double>(*exact) : bound;
+}
+
 enum class Codes : uint8_t { fold, keep, keep_codes, keep_of_products, keep_stored, keep_halves };
 
 /// What is nothing but a constant under other extents, and nobody else reads that, takes its name.
@@ -126,6 +170,7 @@ Result<int> fold(ir::Graph& graph, Codes codes, uint32_t first = 0) {
   int count = 0;
   const int64_t most = std::min(kGrowth, graph.fold_limit);
   int64_t growth = most;
+  double steps_left = kKernelSteps;
   std::unordered_set<uint32_t> own;  // what this pass made
   for (NodeId id : graph.order_with_blocks()) {
     const Node& node = graph[id];
@@ -141,10 +186,15 @@ Result<int> fold(ir::Graph& graph, Codes codes, uint32_t first = 0) {
     if (kept && fusion::only_for_products(graph, id)) continue;
     bool constant = true;
     for (ValueId v : node.in) constant &= !v.valid() || (graph[v].constant.tensor() && !graph.late(v));
-    if (!constant || steps_bound(node, [&](ValueId v) -> const Type& { return graph[v].type; }) > kSteps) continue;
+    if (!constant) continue;
+    const double bound = steps_bound(node, [&](ValueId v) -> const Type& { return graph[v].type; });
+    const bool by_kernel = bound > kSteps;
+    const double steps = by_kernel ? kernel_steps(graph, node, bound) : 0;
+    if (steps > steps_left) continue;
     NNEX_TRY(Loading::check());
-    auto values = folded(graph, id, codes == Codes::keep_stored ? kSmall : kBudget, growth);
+    auto values = folded(graph, id, codes == Codes::keep_stored ? kSmall : kBudget, growth, by_kernel);
     if (!values.ok()) continue;
+    steps_left -= steps;
     hand_on_name(graph, id);
     for (size_t o = 0; o < graph[id].out.size(); ++o) {
       const ValueId v = graph[id].out[o];
@@ -156,6 +206,7 @@ Result<int> fold(ir::Graph& graph, Codes codes, uint32_t first = 0) {
     graph.erase(id);
     for (ValueId v : read)  // steps of a chain do not stay
       if (v.valid() && graph[v].uses.empty() && own.contains(v.n)) graph.make_constant(v, Value(Tensor()));
+    growth = std::min(growth, most);
     ++count;
   }
   if (graph.fold_limit != ir::Graph::kFoldsAny) graph.fold_limit -= most - growth;
@@ -164,8 +215,8 @@ Result<int> fold(ir::Graph& graph, Codes codes, uint32_t first = 0) {
 
 }  // namespace
 
-/// Computes nodes whose inputs are all constant, once, with the reference kernels; a node that fails stays and fails at
-/// its run. Needs inferred types. Returns how many nodes went.
+/// Computes nodes whose inputs are all constant, once, with the reference kernels, large products and windows with fast
+/// ones; a node that fails stays and fails at its run. Needs inferred types. Returns how many nodes went.
 Result<int> fold_constants(ir::Graph& graph) { return fold(graph, Codes::fold); }
 
 Result<int> fold_but_bytes(ir::Graph& graph) { return fold(graph, Codes::keep); }

@@ -192,6 +192,39 @@ TEST(Fold, WorkWithoutEndIsLeftToTheRun) {
   }
 }
 
+/// Whose reference would take long: by fast kernels, as far as a second goes.
+TEST(Fold, LargeProductsAndConvolutionsOfConstants) {
+  const struct {
+    const char* name;
+    int64_t n;
+    bool folds;
+  } rows[] = {{"products", 300, true}, {"a product of 64 billion steps", 4000, false}};
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    Net net({row.n});
+    const ValueId a = net.weights({2, row.n}), w = net.weights({row.n, row.n}), v = net.weights({row.n, row.n});
+    const ValueId merged = net.b("add", {net.b("matmul", {w, v}), w});
+    const ValueId y = net.b("add", {net.b("matmul", {a, merged}), net.x});
+    net.g.set_results(kMain, {y});
+    Faults faults;
+    infer_types(net.g, faults);
+    ir::Graph g = net.g;
+    ASSERT_TRUE(fold_constants(g).ok());
+    EXPECT_EQ(count(g, "matmul"), row.folds ? 0 : 2);
+    if (!row.folds) continue;
+    const std::vector<Value> made = run(g, noise({row.n}, 7), false), wanted = run(net.g, noise({row.n}, 7), false);
+    for (int64_t i = 0; i < 2 * row.n; ++i)
+      ASSERT_NEAR(made[0].tensor()->as<float>()[i], wanted[0].tensor()->as<float>()[i], 2e-3) << i;
+  }
+  Net net({1, 64, 30, 30});
+  const ValueId c = net.conv(net.weights({1, 64, 30, 30}), 64, 64, 3);
+  net.g.set_results(kMain, {net.b("add", {c, net.x})});
+  Faults faults;
+  infer_types(net.g, faults);
+  ASSERT_TRUE(fold_constants(net.g).ok());
+  EXPECT_EQ(count(net.g, "conv"), 0);
+}
+
 TEST(Layout, DeconvolutionsOfEveryKind) {
   struct Row {
     const char* name;
@@ -322,6 +355,17 @@ TEST(Simplify, AProductThatOnlyLooksLikeGelu) {
   ValueId erf = n.b("erf", {n.b("div", {n.x, number(1.5)})});
   ValueId y = n.b("mul", {n.b("mul", {n.x, n.b("add", {erf, number(1)})}), number(0.5)});
   EXPECT_EQ(count(expect_same(n, {y}, {4, 33}), "gelu"), 0);
+}
+
+/// The average of a constant is it, however many are added.
+TEST(Simplify, AveragesOfLargePlanes) {
+  Net net({1, 1, 1024, 1024});
+  PoolAttrs a;
+  a.size = {1, 1, 1024, 1024}, a.border = PoolBorder::ignore, a.divisor = Divisor::inside;
+  net.g.set_results(kMain, {net.b("box", {net.x}, a)});
+  Tensor x = noise({1, 1, 1024, 1024}, 1);
+  for (float& v : x.mutable_as<float>()) v = 1.1F;
+  EXPECT_NEAR(run(net.g, x, true)[0].tensor()->as<float>()[0], 1.1F, 2e-5);
 }
 
 TEST(Simplify, LayerNormalisation) {
