@@ -137,13 +137,14 @@ class GraphBuilder : public Operations {
   Result<Operand> input(const std::string& name, const OperandDescriptor& descriptor);
   /// The bytes are copied now.
   Result<Operand> constant(const OperandDescriptor& descriptor, BufferSource buffer);
-  /// A scalar, cast to the type.
+  /// A scalar, cast to the type: for whole types numbers are cut and clamped. TypeError for a BigInt that is cast to
+  /// another type than int64 and uint64.
   Result<Operand> constant(DataType dataType, const Number& value);
-  /// The content of a constant tensor of the same context.
+  /// The content of a constant tensor of the same context. TypeError for another tensor, also after build().
   Result<Operand> constant(const Tensor& tensor);
   /// Compiles on the timeline. Rejections: InvalidStateError after an earlier build() or when the context is lost;
-  /// TypeError for no outputs, an empty name, an operand of another builder, an input or constant as output (the
-  /// builder stays usable); OperationError when compilation fails.
+  /// TypeError for no outputs, an empty name, an operand of another builder, an input or constant as output, an output
+  /// that depends on a destroyed constant tensor (the builder stays usable); OperationError when compilation fails.
   Future<Graph> build(const NamedOperands& outputs);
 
   const std::shared_ptr<BuilderState>& state() const { return state_; }

@@ -50,6 +50,27 @@ std::string repeated_input(const ir::Graph& graph) {
   return {};
 }
 
+/// The values of the outputs in their order, each once.
+std::vector<ValueId> values_of(const NamedOperands& outputs) {
+  std::vector<ValueId> values;
+  std::set<ValueId> taken;
+  for (const auto& [name, operand] : outputs)
+    if (taken.insert(operand.state()->value).second) values.push_back(operand.state()->value);
+  return values;
+}
+
+/// Whether the outputs depend on a constant tensor that is destroyed.
+bool need_gone_tensor(const BuilderState& builder, const NamedOperands& outputs) {
+  const auto& tensors = builder.constant_tensors;
+  const auto gone = [](const auto& constant) { return constant.second->gone(); };
+  if (std::none_of(tensors.begin(), tensors.end(), gone)) return false;
+  ir::Graph graph = builder.graph;
+  graph.set_results(kMain, values_of(outputs));
+  return !passes::drop_unused(graph).ok() || std::any_of(tensors.begin(), tensors.end(), [&](const auto& constant) {
+    return gone(constant) && !graph[constant.first].uses.empty();
+  });
+}
+
 /// What build() hands to the timeline.
 struct Blueprint {
   ir::Graph graph;
@@ -103,8 +124,7 @@ Status check_named_outputs(const BuilderState& builder, const NamedOperands& out
     if (operand.state()->role != OperandState::Role::computed)
       return type_error(fmt::format("build: output '{}' is an input or a constant", name));
   }
-  for (const auto& tensor : builder.constant_tensors)
-    if (tensor->gone()) return type_error("build: a constant tensor of the graph is destroyed");
+  if (need_gone_tensor(builder, outputs)) return type_error("build: a constant tensor of the graph is destroyed");
   return {};
 }
 
@@ -201,16 +221,20 @@ Result<Operand> GraphBuilder::constant(DataType dataType, const Number& value) {
   return state_->operand(v, dataType, {}, OperandState::Role::constant);
 }
 
+/// The text asks what the tensor is before it asks whether the builder can build.
 Result<Operand> GraphBuilder::constant(const Tensor& tensor) {
-  NNEX_TRY(usable(state_));
+  if (!state_) return usable(state_).error();
   if (tensor.empty()) return type_error("constant: the tensor is empty");
   if (tensor.state()->context != state_->context) return type_error("constant: the tensor is of another context");
+  if (tensor.state()->destroyed) return type_error("constant: the tensor is destroyed");
   if (!tensor.constant()) return type_error("constant: the tensor is not a constant tensor");
-  if (tensor.state()->gone()) return type_error("constant: the tensor is destroyed");
-  state_->constant_tensors.push_back(tensor.state());
-  if (state_->context->checks_only) return state_->absent_constant(tensor.dataType(), tensor.shape());
-  const ValueId v = state_->graph.add_constant(tensor.state()->content);
-  return state_->operand(v, tensor.dataType(), tensor.shape(), OperandState::Role::constant);
+  NNEX_TRY(state_->can_build());
+  Operand made = state_->context->checks_only
+                     ? state_->absent_constant(tensor.dataType(), tensor.shape())
+                     : state_->operand(state_->graph.add_constant(tensor.state()->content), tensor.dataType(),
+                                       tensor.shape(), OperandState::Role::constant);
+  state_->constant_tensors.emplace_back(made.state()->value, tensor.state());
+  return made;
 }
 
 Future<Graph> GraphBuilder::build(const NamedOperands& outputs) {
@@ -223,11 +247,7 @@ Future<Graph> GraphBuilder::build(const NamedOperands& outputs) {
   state_->constant_tensors.clear();
   plan->made->context = state_->context;
   plan->made->core->context = state_->context->core;
-  std::vector<ValueId> results;
-  std::set<ValueId> taken;
-  for (const auto& [name, operand] : outputs)
-    if (taken.insert(operand.state()->value).second) results.push_back(operand.state()->value);
-  plan->graph.set_results(kMain, std::move(results));
+  plan->graph.set_results(kMain, values_of(outputs));
   if (nnex::Status s = prune(plan->graph); !s.ok())
     return rejected_graph(from_engine(ErrorKind::OperationError, s.error()));
   if (const std::string name = repeated_input(plan->graph); !name.empty())

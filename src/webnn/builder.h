@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.h"
@@ -30,7 +31,7 @@ struct OperandState {
 struct BuilderState : std::enable_shared_from_this<BuilderState> {
   std::shared_ptr<ContextState> context;
   ir::Graph graph;
-  std::vector<std::shared_ptr<TensorState>> constant_tensors;  ///< Those of constant(tensor).
+  std::vector<std::pair<ValueId, std::shared_ptr<TensorState>>> constant_tensors;  ///< Those of constant(tensor).
   bool built = false;
 
   /// InvalidStateError once it has built, or when the context is lost: every operation asks this first, after the

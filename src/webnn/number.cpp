@@ -19,7 +19,8 @@ IntRange range_of(DType type) {
   return {all / 2 + 1, all / 2};
 }
 
-/// x without its fraction, within the range, as sign and magnitude; NaN gives 0 (the tests cut: 3.9 is 3).
+/// x without its fraction, within the range, as sign and magnitude; NaN gives 0. The stored cases cut (3.9 is
+/// 3), the text rounds to the nearest.
 BigInt rounded(double x, IntRange range) {
   if (std::isnan(x)) return {};
   const double magnitude = std::trunc(std::fabs(x));

@@ -108,6 +108,7 @@ void import_split(Importer& to) {
 
 Status pad_rule(Step& step) {
   const Ints shape = step.shape("input");
+  NNEX_TRY(step.need_number("value"));
   for (std::string_view list : {"beginningPadding", "endingPadding"}) {
     NNEX_TRY(step.need_count(list, shape.size()));
     if (step.word("mode") != "reflection") continue;

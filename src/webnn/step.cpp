@@ -55,6 +55,12 @@ std::string Step::prefix() const {
   return args_.label.empty() ? fmt::format("{}: ", name) : fmt::format("[{}] {}: ", idl::printable(args_.label), name);
 }
 
+Status Step::need_number(std::string_view name) const {
+  const DataType type = operand("input").dataType;
+  if (!given(name) || !number(name).big_int() || type == DataType::int64 || type == DataType::uint64) return {};
+  return fail("{} is a BigInt; the input is {}", name, ml::name(type));
+}
+
 Status Step::need_count(std::string_view name, size_t n) const {
   if (!given(name) || ints(name).size() == n) return {};
   return fail("{} has {} items; needed {}", name, ints(name).size(), n);

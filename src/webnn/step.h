@@ -66,6 +66,9 @@ class Step {
     return type_error(prefix() + fmt::vformat(text, fmt::make_format_args(values...)));
   }
   std::string prefix() const;
+  /// A number of the input's type is a BigInt for integers of 64 bits alone: stored cases of clamp() and constant() say
+  /// so, the text casts.
+  Status need_number(std::string_view name) const;
   /// list has n items.
   Status need_count(std::string_view name, size_t n) const;
   /// Every item is at least 1.

@@ -154,7 +154,7 @@ TEST(WebnnIdl, OptionsOfAllOperations) {
   EXPECT_EQ(numbers, 3u);
 }
 
-/// Limits of a clamp in every type: a BigInt is for integers of 64 bits.
+/// Limits of a clamp, what pad() pads with and constants in every type: a BigInt is for integers of 64 bits.
 TEST(WebnnIdl, BigIntsAreForLongIntegers) {
   const auto context = createContext().get();
   auto builder = GraphBuilder::create(*context);
@@ -169,6 +169,11 @@ TEST(WebnnIdl, BigIntsAreForLongIntegers) {
       EXPECT_EQ(call(*builder->state(), "clamp", args).ok(), wide);
       EXPECT_TRUE(call(*builder->state(), "clamp", plain).ok());
     }
+    const Value one = Sequence{Value(1)};
+    const Value big[] = {x, one, one, Dictionary{{"value", BigInt{false, 3}}}};
+    const Value plain[] = {x, one, one, Dictionary{{"value", 3}}};
+    EXPECT_EQ(call(*builder->state(), "pad", big).ok(), wide) << name(type);
+    EXPECT_TRUE(call(*builder->state(), "pad", plain).ok()) << name(type);
     EXPECT_EQ(builder->constant(type, Number(BigInt{false, 3})).ok(), wide);
     EXPECT_TRUE(builder->constant(type, Number(3)).ok());
   }

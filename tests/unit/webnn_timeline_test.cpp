@@ -397,6 +397,33 @@ TEST(WebnnBuilder, OneOperandUnderSeveralNamesAndUnusedInputs) {
   EXPECT_EQ(number(context.readTensor(q).get()), -5);
 }
 
+/// A destroyed constant tensor hinders the graphs that need it, no others.
+TEST(WebnnBuilder, DestroyedConstantTensors) {
+  const Context context = context_of();
+  const auto fixed = [&] { return *context.createConstantTensor(kOne, std::vector<float>{1}).get(); };
+  const Tensor used = fixed(), unused = fixed();
+  GraphBuilder builder = *GraphBuilder::create(context);
+  const Operand x = *builder.input("x", kOne);
+  const Operand other = call_one(builder, "neg", {*builder.constant(unused)});
+  const Operand y = call_one(builder, "neg", {call_one(builder, "add", {x, *builder.constant(used)})});
+  used.destroy(), unused.destroy();
+  for (const NamedOperands& outputs : {NamedOperands{{"y", y}}, NamedOperands{{"other", other}}})
+    EXPECT_EQ(builder.build(outputs).get().error().kind, ErrorKind::TypeError);
+  EXPECT_TRUE(builder.build({{"z", call_one(builder, "neg", {x})}}).get().ok());
+}
+
+TEST(WebnnBuilder, WhatATensorIsComesBeforeWhetherItCanBuild) {
+  const Context context = context_of();
+  const auto fixed = [](const Context& of) { return *of.createConstantTensor(kOne, std::vector<float>{1}).get(); };
+  GraphBuilder builder = *GraphBuilder::create(context);
+  const Tensor gone = fixed(context), here = fixed(context);
+  gone.destroy();
+  ASSERT_TRUE(builder.build({{"y", call_one(builder, "neg", {*builder.input("x", kOne)})}}).get().ok());
+  EXPECT_EQ(builder.constant(here).error().kind, ErrorKind::InvalidStateError);
+  for (const Tensor& tensor : {fixed(context_of()), gone, tensor_of(context)})
+    EXPECT_EQ(builder.constant(tensor).error().kind, ErrorKind::TypeError);
+}
+
 TEST(WebnnBuilder, NumbersAreCastAsTheSpecificationSays) {
   const Context context = context_of();
   const struct {
