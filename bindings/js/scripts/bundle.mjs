@@ -1,6 +1,6 @@
 // Makes packages/nnex/dist: each entry that package.json exports, for require(), as an ES module for bundlers, and for browsers where its source is there. What Node
 // imports are the names of what require() gives, so that the classes and the state of a process are there once.
-import { access, copyFile, readFile, writeFile } from 'node:fs/promises';
+import { access, copyFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { build } from 'esbuild';
 import { interfaceOf } from '../wasm/interface.mjs';
@@ -93,5 +93,11 @@ for (const [name, contents] of Object.entries(globals))
     ...common, ...targets.browser, format: 'iife', globalName: 'nnex',
     logOverride: { 'empty-import-meta': 'silent' }, stdin: { contents, resolveDir: path('./src') }, outfile: path(`./dist/${name}.global.js`),
   });
+// Bundlers know the files beside an entry by the letters of `new URL('./worker.js', import.meta.url)`: lines that end within them are joined.
+for (const name of await readdir(path('./dist'))) {
+  if (!/\.m?js$/.test(name)) continue;
+  const file = path(`./dist/${name}`), text = await readFile(file, 'utf8'), joined = text.replace(/import\.\s*meta\.\s*url/g, 'import.meta.url');
+  if (joined !== text) await writeFile(file, joined);
+}
 // Every package says under which terms it may be used.
 for (const place of ['nnex', 'linux-x64']) await copyFile(new URL('../../../LICENSE', import.meta.url), new URL(`../${place}/LICENSE`, folder));

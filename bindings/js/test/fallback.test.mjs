@@ -48,6 +48,16 @@ const webnn = `async function twice(ml, Builder) {
 }`;
 const model = `const { onnx } = await import(${JSON.stringify(new URL('support/onnx-writer.mjs', import.meta.url).href)});
   const bytes = onnx({ inputs: { x: ['float32', [2]] }, outputs: { y: ['float32', [2]] }, nodes: [{ op: 'Add', in: ['x', 'x'], out: ['y'] }] });`;
+test('an environment that may not be read is an empty one', { skip }, () => {
+  const source = `const get = (env, name) => { if (String(name).startsWith('NNEX_')) throw new Error('no permission'); return env[name]; };
+    Object.defineProperty(process, 'env', { value: new Proxy(process.env, { get }) });
+    const { load } = await import('nnex');
+    ${model}
+    console.log(...(await (await load(bytes)).run({ x: [3, 4] })).y.data);`;
+  const { stdout, warnings } = run(source);
+  assert.deepEqual([stdout, warnings.length], ['6 8\n', 1]);
+});
+
 const entries = {
   nnex: `import { load, ml, MLGraphBuilder } from 'nnex';
     ${webnn} ${model}

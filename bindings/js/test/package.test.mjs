@@ -98,6 +98,15 @@ test('entries export name by name, as Parcel needs it', () => {
   for (const name of readdirSync(join(ours, 'dist')).filter((entry) => entry.endsWith('.js'))) assert.doesNotMatch(readFileSync(join(ours, 'dist', name), 'utf8'), /\bexport\s*\*/, name);
 });
 
+test('what bundlers look for by its letters stands on one line', () => {
+  for (const name of readdirSync(join(folder, 'node_modules/nnex/dist')).filter((name) => /\.m?js$/.test(name))) {
+    const text = readFileSync(join(folder, 'node_modules/nnex/dist', name), 'utf8');
+    assert.doesNotMatch(text, /import\.(?!meta\b)\s*meta|import\.meta\.\s+url/, name);
+  }
+  const page = readFileSync(join(folder, 'node_modules/nnex/dist/browser.js'), 'utf8');
+  for (const beside of ['worker.js', 'nnex.wasm']) assert.match(page, new RegExp(`new URL\\("\\./${beside}",\\s*import\\.meta\\.url\\)`));
+});
+
 test('esbuild bundles nnex as a script that is no module', async () => {
   const made = await bundled({ entryPoints: [source('script.mjs', pages.nnex)], platform: 'browser', format: 'iife' });
   assert.match(made, /currentScript/);
@@ -292,6 +301,13 @@ export async function use(signal: AbortSignal): Promise<void> {
   await convert('model.onnx', 'model.webnn', { signal, load: { symbols: { N: 1 } } });
 }
 `;
+const sent = `import { convert } from 'nnex';
+export async function send(): Promise<Blob> {
+  const files = await convert('model.onnx', { to: 'nnef' });
+  await fetch('/model', { method: 'POST', body: files.get('graph.nnef')! });
+  return new Blob([...files.values()]);
+}
+`;
 // What a lib.dom with WebNN will have, in few words; the real one will have all.
 const future = `interface NavigatorML { readonly ml: ML; }
 interface Navigator extends NavigatorML {}
@@ -328,6 +344,7 @@ const rows = [
   ["ONNX Runtime's API: browser", { ...bundler, lib: dom, customConditions: ['browser'] }, { 'w.ts': runtime }],
   ["ONNX Runtime's API: node10", { module: M.CommonJS, moduleResolution: R.Node10, lib: dom, types: node }, { 'k.ts': runtime }],
   ['the type of a tensor tells the class of its data', { ...modern, types: node }, { 'o.mts': narrowed, 'p.cts': narrowed }],
+  ['files of convert() may be sent', { ...bundler, lib: dom, customConditions: ['browser'] }, { 's.ts': sent }],
   ['calls end by a signal', { ...modern, types: node }, { 'q.mts': signals, 'r.cts': signals }],
   ['models and sessions are made by calls', { ...modern, types: node }, { 's.mts': "import { Model, Session } from 'nnex';\nnew Session();\nnew Model();\n" }, /'Session' is private.*\n.*'Model' is private/],
   ['without the library of `using`', { ...bundler, lib: dom, plain: true }, { 'm.ts': plain }],

@@ -323,6 +323,24 @@ test(`${name}: a string is an address in a page`, { skip, timeout: 120_000 }, as
   assert.match(why, /^cannot fetch 'http:.*[/]models[/]x[.]onnx': 404 Not Found$/);
   await page.close();
 });
+test(`${name}: a signal ends what is fetched`, { skip, timeout: 120_000 }, async () => {
+  const { page } = await open(true, { threads: 1 });
+  const seen = await page.evaluate(async () => {
+    const { fetch } = self, stop = new AbortController();
+    let signal;
+    self.fetch = (address, options) => {
+      if (!String(address).endsWith('x.onnx')) return fetch(address, options);
+      ({ signal } = options);
+      return new Promise(() => undefined);
+    };
+    const call = load('models/x.onnx', { signal: stop.signal }).catch((error) => error.name);
+    stop.abort();
+    self.fetch = fetch;
+    return [await call, signal.aborted];
+  });
+  assert.deepEqual(seen, ['AbortError', true]);
+  await page.close();
+});
 test(`${name}: options that there are not are refused`, { skip, timeout: 120_000 }, async () => {
   const { page } = await open(true, {});
   const why = (options) => page.evaluate((given) => { try { say(given); return 'taken'; } catch ({ name, message }) { return `${name}: ${message}`; } }, options);

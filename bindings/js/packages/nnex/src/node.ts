@@ -13,6 +13,15 @@ const needed = `nnex-${platform}`;
 /** The addon's exports: the engine of WebNN, and what src/model calls. */
 export type Addon = Engine & Readonly<Record<string, unknown>>;
 
+/** A variable of the environment; one that may not be read (Deno asks for permission) is none. */
+function setting(name: string): string | undefined {
+  try {
+    return process.env[name] || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Where this file is, if it was made part of a bundle of CommonJS: there is no import.meta.url then. */
 const bundle = import.meta.url === undefined ? pathToFileURL(__filename) : undefined;
 
@@ -21,7 +30,7 @@ let loaded: Addon | undefined;
 /** The addon, loaded once. Throws an Error that says what was looked for. */
 export function addon(): Addon {
   if (loaded) return loaded;
-  const path = process.env['NNEX_NODE_ADDON'];
+  const path = setting('NNEX_NODE_ADDON');
   let cause: unknown;
   for (const place of places()) {
     try {
@@ -71,13 +80,13 @@ function wrong(variable: string, found: string, needed: string): NnexError {
 }
 /** NNEX_ENGINE: what is to compute. */
 function wantedEngine(): 'addon' | 'wasm' | undefined {
-  const wish = process.env['NNEX_ENGINE'] || undefined;
+  const wish = setting('NNEX_ENGINE');
   if (wish !== undefined && wish !== 'addon' && wish !== 'wasm') throw wrong('NNEX_ENGINE', wish, 'addon or wasm');
   return wish;
 }
 /** NNEX_THREADS: how many threads a run may use; 0: as many as the machine has. By syntax alone, as a page may have replaced all else. */
 function wantedThreads(): number {
-  const wish = process.env['NNEX_THREADS'] || '0';
+  const wish = setting('NNEX_THREADS') ?? '0';
   for (let i = 0; i < wish.length; ++i)
     if (!(wish[i]! >= '0' && wish[i]! <= '9')) throw wrong('NNEX_THREADS', wish, 'a whole number, or 0 for as many threads as the machine has');
   return +wish < 1024 ? +wish : 1024;
@@ -94,7 +103,7 @@ function chosen(): { readonly here: Addon } | { readonly why: unknown } {
   try {
     return { here: addon() };
   } catch (why) {
-    if (wanted === 'addon' || process.env['NNEX_NODE_ADDON']) throw why;
+    if (wanted === 'addon' || setting('NNEX_NODE_ADDON')) throw why;
     return { why };
   }
 }
@@ -109,8 +118,8 @@ export async function engine(): Promise<Engine> {
 }
 
 async function wasmThere(): Promise<boolean> {
-  const { access } = await import('node:fs/promises');
-  return access(bundle ? new URL('./nnex.wasm', bundle) : new URL('./nnex.wasm', import.meta.url)).then(() => true, () => false);
+  const { stat } = await import('node:fs/promises');  // access() of Deno's asks who runs it
+  return stat(bundle ? new URL('./nnex.wasm', bundle) : new URL('./nnex.wasm', import.meta.url)).then(() => true, () => false);
 }
 
 let wasmModels: (() => Promise<ModelEngine>) | undefined;

@@ -24,6 +24,9 @@ export type { InputValue, OutputValue, SparseTensor, Tensor, TensorLike } from '
 /** Options of convert(): how the source is read and how it is written. */
 export type ConvertOptions = SaveOptions & AbortOptions & { readonly load?: LoadOptions };
 
+/** Bytes whose memory is no other's, as Blob and fetch() take them: TypeScript tells them from 5.7 on. */
+export type Bytes = ReturnType<typeof Uint8Array.of>;
+
 export interface Models {
   /**
    * Reads and compiles a model of ONNX, NNEF, WebNN or CVM, off the event loop.
@@ -39,7 +42,7 @@ export interface Models {
   /** Writes a model in the form of a standard into files; its path, or `file:` URL, tells the standard by its ending. */
   convert(source: Source, path: string | URL, options?: ConvertOptions): Promise<SaveReport>;
   /** Writes a model in the form of a standard into memory: its files by the names that they have beside each other. */
-  convert(source: Source, options?: ConvertOptions): Promise<Map<string, Uint8Array>>;
+  convert(source: Source, options?: ConvertOptions): Promise<Map<string, Bytes>>;
 }
 
 /** What computes: at once where it is there. */
@@ -63,7 +66,7 @@ export async function answered<Engine extends ModelEngine, T>(
 ): Promise<[T, Engine]> {
   let cancel = (): void => undefined;
   const answer = async (): Promise<[T, Engine]> => {
-    const given = rawSource(call, source, name);
+    const given = rawSource(call, source, name, signal);
     let raw: RawSource, chosen: Engine;
     if (given instanceof Promise) {
       [raw, chosen] = await Promise.all([given, (async () => engine())()]);
@@ -90,8 +93,8 @@ function ofConvert(error: unknown): unknown {
 /** The functions over what computes, which is asked for when the first of them is called. */
 export function models(engine: EngineSource): Models {
   async function convert(source: Source, path: string | URL, options?: ConvertOptions): Promise<SaveReport>;
-  async function convert(source: Source, options?: ConvertOptions): Promise<Map<string, Uint8Array>>;
-  async function convert(source: Source, to?: string | URL | ConvertOptions, more?: ConvertOptions): Promise<SaveReport | Map<string, Uint8Array>> {
+  async function convert(source: Source, options?: ConvertOptions): Promise<Map<string, Bytes>>;
+  async function convert(source: Source, to?: string | URL | ConvertOptions, more?: ConvertOptions): Promise<SaveReport | Map<string, Bytes>> {
     const path = targetPath('convert', to);
     const { signal, load: { name, ...reading } = {}, ...saving } = convertOptions(path === undefined ? to : more);
     const [done] = await answered(engine, source, { call: 'convert', name, signal }, async (chosen, raw, cancel) => {
@@ -101,7 +104,7 @@ export function models(engine: EngineSource): Models {
         throw ofConvert(error);
       }
     });
-    return path === undefined ? new Map(done as [string, Uint8Array][]) : (done as SaveReport);
+    return path === undefined ? new Map(done as [string, Bytes][]) : (done as SaveReport);
   }
   return {
     async load(source, given) {

@@ -84,12 +84,12 @@ export function targetPath(call: string, to: unknown): string | undefined {
 
 /**
  * What the engine reads: bytes of the caller's where they lie, or a promise of bytes that are nobody else's. `name` is for messages, and its
- * ending tells the format where bytes do not. Throws a TypeError for what is no source.
+ * ending tells the format where bytes do not; `signal` ends what is fetched. Throws a TypeError for what is no source.
  */
-export function rawSource(call: string, source: Source, name?: string): RawSource | Promise<RawSource> {
+export function rawSource(call: string, source: Source, name?: string, signal?: AbortSignal): RawSource | Promise<RawSource> {
   if (isBytes(source)) return { name: name ?? 'the model', bytes: heldBytes(call, '', source) };
   const tag = tagOf(source);
-  if (inPage() && (typeof source === 'string' || tag === 'URL')) return fromAddress(String(source), name);
+  if (inPage() && (typeof source === 'string' || tag === 'URL')) return fromAddress(String(source), name, signal);
   if (typeof source === 'string' || tag === 'URL')
     return { path: pathOf(source as string | URL, call, ({ protocol }) => `a model from ${protocol} is fetched by the caller: ${call}(await fetch(url))`) };
   if (isBlob(source)) return fromBlob(source, name);
@@ -136,13 +136,13 @@ export async function bodyOf(response: Response): Promise<Uint8Array> {
 /** Whether strings are addresses: a page has no files. */
 const inPage = (): boolean => typeof NNEX_PAGE === 'boolean' && NNEX_PAGE && (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node === undefined;
 /** A model at an address, which may be relative to the page's. */
-async function fromAddress(address: string, name: string | undefined): Promise<RawSource> {
+async function fromAddress(address: string, name: string | undefined, signal: AbortSignal | undefined): Promise<RawSource> {
   const { pathname } = new URL(address, globalThis.document?.baseURI ?? globalThis.location?.href);
-  return { name: name ?? (pathname.split('/').pop() || 'the model'), bytes: await fetched(address), own: true };
+  return { name: name ?? (pathname.split('/').pop() || 'the model'), bytes: await fetched(address, signal), own: true };
 }
 /** What an address has. Errors: 'unreadable', where there is no answer either. */
-export async function fetched(address: string): Promise<Uint8Array> {
-  const response = await fetch(address).catch(({ message }: Error): never => { throw new NnexError('unreadable', `cannot fetch '${address}': ${message}`); });
+export async function fetched(address: string, signal?: AbortSignal): Promise<Uint8Array> {
+  const response = await fetch(address, { signal: signal ?? null }).catch(({ message }: Error): never => { throw new NnexError('unreadable', `cannot fetch '${address}': ${message}`); });
   return bodyOf(response);
 }
 
