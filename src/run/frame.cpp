@@ -332,18 +332,21 @@ void Frame::find_lent(const plan::Step& step, Bound& b) {
 }
 
 void Frame::wire(Bound& b) {
+  std::vector<std::unordered_map<uint32_t, size_t>> borders;  // of each region: which border a value is
   for (const plan::Slices& slices : b.plan->slices) {
     std::vector<Bound::Lane>& lanes = b.lanes.emplace_back(static_cast<size_t>(slices.lanes));
     for (Bound::Lane& lane : lanes) lane.border.resize(slices.borders.size());
+    auto& at = borders.emplace_back();
+    for (size_t i = 0; i < slices.borders.size(); ++i) at.emplace(slices.borders[i].value.n, i);
   }
   for (const plan::ArenaSlot& slot : b.plan->slots)
     if (slot.slices >= 0)
       for (Bound::Lane& lane : std::span(b.lanes[static_cast<size_t>(slot.slices)]).subspan(1))
         lane.inner[slot.value.n];
   const auto border = [&](const plan::Step& step, Bound::Lane& lane, ValueId v) -> Value* {
-    const auto& borders = b.plan->slices[static_cast<size_t>(step.slices)].borders;
-    const auto at = std::find_if(borders.begin(), borders.end(), [&](const auto& known) { return known.value == v; });
-    return at == borders.end() ? nullptr : &lane.border[static_cast<size_t>(at - borders.begin())];
+    const auto& known = borders[static_cast<size_t>(step.slices)];
+    const auto at = known.find(v.n);
+    return at == known.end() ? nullptr : &lane.border[at->second];
   };
   for (const plan::Step& step : b.plan->steps) {
     find_lent(step, b);
