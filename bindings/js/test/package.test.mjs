@@ -272,6 +272,13 @@ export async function use(): Promise<bigint | number | string | undefined> {
   }
 }
 `;
+const handed = `import { load, type Tensor } from 'nnex';
+export async function use(audio: AudioBuffer, halves: Tensor<'float16'>): Promise<Blob> {
+  const { y, z } = await (await load('model.onnx')).run<{ y: Tensor<'float32'>; z: Tensor<'uint8' | 'int64'> }>({});
+  audio.copyToChannel(y.data, 0);
+  return new Blob([y.data, z.data, halves.data]);
+}
+`;
 const plain = `import { load } from 'nnex';
 export async function use(): Promise<unknown> {
   const model = await load('model.onnx');
@@ -345,6 +352,8 @@ const rows = [
   ["ONNX Runtime's API: node10", { module: M.CommonJS, moduleResolution: R.Node10, lib: dom, types: node }, { 'k.ts': runtime }],
   ['the type of a tensor tells the class of its data', { ...modern, types: node }, { 'o.mts': narrowed, 'p.cts': narrowed }],
   ['files of convert() may be sent', { ...bundler, lib: dom, customConditions: ['browser'] }, { 's.ts': sent }],
+  ['data of outputs go where memory of their own is asked for', { ...modern, lib: dom }, { 's.mts': handed }],
+  ['data of outputs go where memory of their own is asked for: the newest library', { ...modern, lib: [...dom, 'lib.esnext.d.ts'] }, { 's.mts': handed }],
   ['calls end by a signal', { ...modern, types: node }, { 'q.mts': signals, 'r.cts': signals }],
   ['models and sessions are made by calls', { ...modern, types: node }, { 's.mts': "import { Model, Session } from 'nnex';\nnew Session();\nnew Model();\n" }, /'Session' is private.*\n.*'Model' is private/],
   ['without the library of `using`', { ...bundler, lib: dom, plain: true }, { 'm.ts': plain }],

@@ -2,8 +2,10 @@
 // workers, with workers that may have none of their own, and without. The answers are the same bytes everywhere.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { cpus } from 'node:os';
 import { after, before, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { launch } from './conform/browser.mjs';
 import { serve } from './conform/server.mjs';
@@ -134,6 +136,38 @@ window.changed = async () => {
   model.dispose();
   return answers;
 };
+/** A model that counts its runs, and one whose run takes long. */
+const counter = () => {
+  const zero = new Uint8Array(132), view = new DataView(zero.buffer);
+  zero.set([0x4e, 0xef, 1, 0]);
+  for (const [at, word] of [[4, 4], [8, 1], [12, 1], [44, 32]]) view.setUint32(at, word, true);
+  const text = "version 1.0; graph counter(x) -> (y) { x = external<scalar>(shape = [1]); n = variable<scalar>(shape = [1], label = 'n'); y = add(n, x); m = update(n, y); }";
+  return load({ 'graph.nnef': new TextEncoder().encode(text), 'n.dat': zero });
+};
+const slow = () => {
+  const square = [1024, 1024], nodes = [1, 2, 3, 4, 5, 6].map((i) => ({ op: 'MatMul', in: [i === 1 ? 'a' : 't' + (i - 1), 'a'], out: [i === 6 ? 'y' : 't' + i] }));
+  return load(onnx({ inputs: { a: ['float32', square] }, outputs: { y: ['float32', square] }, nodes }));
+};
+/** Of runs that wait behind a long one, and are told to end by their signals or timeouts meanwhile: how they end, and how many are done with two that are not told, whether they came before or after. */
+window.backlog = async () => {
+  const long = await slow(), counted = await counter(), stop = new AbortController(), x = [1];
+  const end = (call) => call.then(() => 'it was done', ({ name, code }) => code === 'cancelled' ? code : name);
+  const first = long.run({ a: new Float32Array(1024 * 1024) }), own = counted.run({ x });
+  const ends = [1, 2, 3, 4].map((i) => end(counted.run({ x }, i === 4 ? { timeout: 1 } : { signal: stop.signal })));
+  const later = counted.run({ x });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  ends.push(end(counted.run({ x }, { signal: stop.signal })));
+  stop.abort();
+  await first;
+  return [(await own).y.data.join(), (await later).y.data.join(), (await counted.run({ x })).y.data.join(), ...await Promise.all(ends)];
+};
+/** How loading ends that is aborted while the answer is awaited. */
+window.download = async (address) => {
+  const stop = new AbortController(), call = load(address, { signal: stop.signal }).catch(({ name }) => name);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  stop.abort();
+  return call;
+};
 /** What those ask again who were told that the module cannot be had. */
 window.again = async () => {
   const { fetch } = self, why = (promise) => promise.then(() => 'it was done', ({ name, message }) => [name, message].join(': '));
@@ -174,10 +208,25 @@ const { ml } = navigator;
 ml.createContext().then((context) => new MLGraphBuilder(context).constructor === nnex.MLGraphBuilder && navigator.ml === nnex.ml).then(String, String).then((text) => { window.answered = text; });
 window.ready = true;
 </script>`;
+/** A page of ONNX Runtime's API. */
+const runtime = `<!doctype html><meta charset="utf-8"><title>nnex</title>
+<script type="importmap">{"imports": {"onnxruntime-common": "/common/index.js"}}</script>
+<script type="module">
+import { InferenceSession, Tensor } from '/nnex/onnxruntime-browser.js';
+import { onnx } from '/support/onnx-writer.mjs';
+const network = onnx({ inputs: { a: ['float32', [2]] }, outputs: { y: ['float32', [2]] }, nodes: [{ op: 'Neg', in: ['a'], out: ['y'] }] });
+window.profiled = async () => {
+  const session = await InferenceSession.create(network, { enableProfiling: true }), { y } = await session.run({ a: new Tensor('float32', [1, 2]) });
+  session.endProfiling();
+  await session.release();
+  return y.data.join();
+};
+window.ready = true;
+</script>`;
 /** The page under a Content-Security-Policy. */
 const under = (policy) => html.replace('<title>', `<meta http-equiv="Content-Security-Policy" content="${policy}"><title>`);
 const roots = new Map([
-  ['page.html', { text: html }], ['empty.html', { text: empty }],
+  ['page.html', { text: html }], ['empty.html', { text: empty }], ['runtime.html', { text: runtime }], ['common', { path: file('../node_modules/onnxruntime-common/dist/esm') }],
   ['trusted.html', { text: under("require-trusted-types-for 'script'; trusted-types nnex") }], ['forbidden.html', { text: under("script-src 'self' 'unsafe-inline'") }], ['nnex', { path: dist }], ['support', { path: file('support') }],
   ['forbid.js', { text: 'delete self.Worker;' }], ['childless.js', { text: "import '/forbid.js';\nimport '/nnex/worker.js';" }],  // in this order
 ]);
@@ -281,6 +330,27 @@ for (const isolated of [true, false])
       assert.deepEqual(await page.evaluate('changed()'), Array(isolated ? 3 : 2).fill('2,20'));
       await page.close();
     });
+for (const isolated of [true, false])
+  test(`${name}: runs that were aborted before they began are not done, isolated ${isolated}`, { skip, timeout: 120_000 }, async () => {
+    const { page } = await open(isolated, { threads: 1 });
+    assert.deepEqual(await page.evaluate('backlog()'), ['1', '2', '3', 'AbortError', 'AbortError', 'AbortError', 'cancelled', 'AbortError']);
+    await page.close();
+  });
+test(`${name}: a signal ends the download of a model`, { skip, timeout: 120_000 }, async () => {
+  let closed;
+  const asked = new Promise((resolve) => { closed = resolve; });
+  const silent = createServer((request) => request.on('close', () => closed('closed')));
+  await new Promise((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  try {
+    const { page } = await open(false, { threads: 1 });
+    assert.equal(await page.evaluate((address) => download(address), `http://localhost:${silent.address().port}/x.onnx`), 'AbortError');
+    assert.equal(await Promise.race([asked, setTimeout(10_000, 'it goes on', { ref: false })]), 'closed');
+    await page.close();
+  } finally {
+    silent.closeAllConnections();
+    silent.close();
+  }
+});
 test(`${name}: a module that could not be had is asked for again, and works in a worker then`, { skip, timeout: 120_000 }, async () => {
   const { page, lines } = await open(true, { threads: 2 });
   const { first, then, alive } = await page.evaluate('again()');
@@ -339,6 +409,12 @@ test(`${name}: a signal ends what is fetched`, { skip, timeout: 120_000 }, async
     return [await call, signal.aborted];
   });
   assert.deepEqual(seen, ['AbortError', true]);
+  await page.close();
+});
+test(`${name}: a page that asks for a profile is told once that there is none`, { skip, timeout: 120_000 }, async () => {
+  const { page, lines, faults } = await open(false, undefined, 'runtime.html');
+  for (let i = 0; i < 2; ++i) assert.equal(await page.evaluate('profiled()'), '-1,-2');
+  assert.deepEqual([lines.filter((text) => text.startsWith('nnex: enableProfiling: a page has no files')).length, faults], [1, []]);
   await page.close();
 });
 test(`${name}: options that there are not are refused`, { skip, timeout: 120_000 }, async () => {

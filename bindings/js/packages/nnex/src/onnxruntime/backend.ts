@@ -36,6 +36,13 @@ function metadataOf(ports: Ports): InferenceSession.ValueMetadata[] {
   });
 }
 
+let toldOfProfiles = false;
+/** Once, where there are no files: that there will be no profile. */
+function tellOfProfiles(): void {
+  if (!toldOfProfiles) console.warn("nnex: enableProfiling: a page has no files, so that no profile is written; profile() of nnex's models gives the times of nodes");
+  toldOfProfiles = true;
+}
+
 let lastStamp = 0;
 /** The local time as profiles have it in their names: no two the same in a process. */
 function stamp(): string {
@@ -76,7 +83,8 @@ class SessionHandler implements InferenceSessionHandler {
     this.#model = model;
     this.#numbers = new TypeNumbers(engine.dtypes);
     this.#files = files;
-    this.#profile = settings.profile === undefined ? undefined : `${settings.profile}${stamp()}.json`;
+    this.#profile = settings.profile === undefined || !files ? undefined : `${settings.profile}${stamp()}.json`;
+    if (settings.profile !== undefined && !files) tellOfProfiles();
     const { inputs, outputs } = engine.describe(model);
     const [ins, outs] = [new Ports(inputs, this.#numbers), new Ports(outputs, this.#numbers)];
     this.inputNames = ins.list.map((port) => port.name);

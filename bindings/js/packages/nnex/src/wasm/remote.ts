@@ -31,9 +31,13 @@ export type Command =
   | { do: 'dispatch'; context: Id; graph: Id; inputs: NamedIds; outputs: NamedIds }
   | { do: 'destroy'; id: Id }
   | { do: 'free'; ids: readonly Id[] }
-  | { do: 'models'; request: number; id: Id; method: ModelMethod; args: readonly unknown[]; cancel?: SharedArrayBuffer | undefined; now?: boolean };
+  | { do: 'models'; request: number; id: Id; method: ModelMethod; args: readonly unknown[]; cancel?: SharedArrayBuffer | 'told' | undefined; now?: boolean }
+  | { do: 'cancel'; request: number };
 
-/** A call of ModelEngine's. What it makes has the number of the command; the first argument is an object's number where one is needed. */
+/**
+ * A call of ModelEngine's. What it makes has the number of the command; the first argument is an object's number where one is needed. `cancel`: memory that says
+ * whether it is, or 'told' where a command does.
+ */
 export type ModelMethod = 'about' | 'load' | 'session' | 'run' | 'prepare' | 'state' | 'setState' | 'resetStates' | 'releaseModel' | 'releaseSession'
   | 'check' | 'inspect' | 'outline' | 'conversion' | 'convert';
 
@@ -43,13 +47,30 @@ export type Answer =
   | { say: 'lost'; context: Id; message: string };
 
 /** What is done in its turn, without waiting. */
-type Immediate = Exclude<Command, { do: 'context' | 'models' }>;
+type Immediate = Exclude<Command, { do: 'context' | 'models' | 'cancel' }>;
 
-/** What LocalModels asks, of memory that both sides see. */
-function flagOf(shared: SharedArrayBuffer | undefined): NativeFlag | undefined {
-  if (!shared) return undefined;
-  const at = new Int32Array(shared), flag = { get cancelled() { return Atomics.load(at, 0) !== 0; } };
-  return flag as unknown as NativeFlag;
+/** What LocalModels asks. */
+interface Flag {
+  readonly cancelled: boolean;
+}
+/** The same, of memory that both sides see. */
+function flagIn(shared: SharedArrayBuffer): Flag {
+  const at = new Int32Array(shared);
+  return { get cancelled() { return Atomics.load(at, 0) !== 0; } };
+}
+
+/** For so many milliseconds messages that came may wait: a turn of the event loop takes longer than a small run. */
+const kDeaf = 2;
+let heard = -Infinity, channel: MessageChannel | undefined;
+/** Waits until the messages that have come are received. */
+async function hear(): Promise<void> {
+  if (performance.now() - heard < kDeaf) return;
+  const { port1, port2 } = channel ??= new MessageChannel();
+  await new Promise<unknown>((resolve) => {
+    port1.onmessage = resolve;
+    port2.postMessage(0);
+  });
+  heard = performance.now();
 }
 
 /** The buffers in a plain value: they are its alone. */
@@ -65,15 +86,21 @@ export class Remote {
   private readonly objects = new Map<Id, unknown>();
   private queue: Promise<void> = Promise.resolve();
   private models: Promise<DrawingEngine> | undefined;
+  /** Of calls that a command may yet cancel, by their requests. */
+  private readonly flags = new Map<number, { cancelled: boolean }>();
   constructor(private readonly engine: Engine, private readonly makeModels: () => Promise<DrawingEngine>,
     private readonly say: (answer: Answer, transfer: ArrayBuffer[], now?: boolean) => void) {}
 
   receive(commands: readonly Command[]): void {
+    for (const command of commands) {  // before their turn
+      if (command.do === 'models' && command.cancel === 'told') this.flags.set(command.request, { cancelled: false });
+      else if (command.do === 'cancel' && this.flags.has(command.request)) this.flags.get(command.request)!.cancelled = true;
+    }
     this.queue = this.queue.then(async () => {
       for (const command of commands) {
         if (command.do === 'context') await this.context(command);
         else if (command.do === 'models') await this.model(command);
-        else this.run(command);
+        else if (command.do !== 'cancel') this.run(command);
       }
     });
   }
@@ -86,11 +113,15 @@ export class Remote {
 
   private async model({ request, id, method, args, cancel, now }: Command & { do: 'models' }): Promise<void> {
     try {
-      const value = await this.modelCall(await (this.models ??= this.makeModels()), id, method, args, flagOf(cancel));
+      if (cancel === 'told') await hear();
+      const flag = cancel === 'told' ? this.flags.get(request) : cancel && flagIn(cancel);
+      const value = await this.modelCall(await (this.models ??= this.makeModels()), id, method, args, flag as unknown as NativeFlag | undefined);
       this.say({ say: 'done', request, value }, buffersOf(value), now);
     } catch (error) {
       const { name, message, code, where, detail, tasks, remedies } = error as NativeError;
       this.say({ say: 'failed', request, name, message, ...(tasks && { members: { code, where, detail, tasks, remedies } }) }, [], now);
+    } finally {
+      this.flags.delete(request);
     }
   }
 

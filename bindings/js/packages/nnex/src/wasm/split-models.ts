@@ -27,10 +27,11 @@ interface Session {
   /** Runs whose answers are not there. */
   runs: number;
 }
-/** Told to the worker too, where memory may be shared. */
+/** The worker sees it where memory may be shared, else it is told. */
 interface Flag {
   cancelled: boolean;
   readonly shared: SharedArrayBuffer | undefined;
+  tell?: () => void;
 }
 const flagOf = (handle: NativeFlag | undefined): Flag | undefined => handle as unknown as Flag | undefined;
 const model = (handle: NativeModel): Model => handle as unknown as Model;
@@ -90,10 +91,14 @@ class Home {
   }
   /** A call's answer; bytes that it is given are copied before this returns. */
   async ask(method: ModelMethod, given: readonly unknown[], id: Id = 0, cancel?: NativeFlag): Promise<unknown> {
+    const flag = flagOf(cancel);
+    if (flag?.cancelled) throw modelError('cancelled', '', 'the call was cancelled');
     const bytes: Uint8Array[] = [], args = given.map((arg) => owned(arg, bytes));
     this.more();
     try {
-      return await this.link.request((request) => ({ do: 'models', request, id, method, args, cancel: flagOf(cancel)?.shared }), ...bytes).result;
+      const { request, result } = this.link.request((number) => ({ do: 'models', request: number, id, method, args, cancel: flag && (flag.shared ?? 'told') }), ...bytes);
+      if (flag && !flag.shared) flag.tell = () => this.link.send({ do: 'cancel', request });
+      return await result;
     } finally {
       this.less();
     }
@@ -184,12 +189,11 @@ export class SplitModels implements DrawingEngine {
     return home.counted(made, 'releaseSession') as unknown as NativeSession;
   }
   async run(handle: NativeSession, inputs: RawValue[], options: RawRunOptions = {}): Promise<RawOutputs> {
-    const { cancel = this.canceller(), ...plain } = options;
-    if (flagOf(cancel)!.cancelled) throw modelError('cancelled', '', 'the run was cancelled');
+    const { cancel = options.timeout === undefined ? undefined : this.canceller(), ...plain } = options;
     const here = session(handle);
     ++here.runs;
     const asked = here.home.ask('run', [here.id, inputs, plain], 0, cancel).finally(() => { --here.runs; });
-    const { outputs, memory } = await within(options.timeout, () => this.cancel(cancel), asked) as Ran;
+    const { outputs, memory } = await within(options.timeout, () => cancel && this.cancel(cancel), asked) as Ran;
     here.memory = memory;
     return outputs;
   }
@@ -228,6 +232,7 @@ export class SplitModels implements DrawingEngine {
     const flag = flagOf(handle)!;
     flag.cancelled = true;
     if (flag.shared) Atomics.store(new Int32Array(flag.shared), 0, 1);
+    flag.tell?.();
   }
   async check(source: RawSource, options: object, cancel?: NativeFlag): Promise<unknown> {
     return (await this.worker()).ask('check', [source, options], 0, cancel);
