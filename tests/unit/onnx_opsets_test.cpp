@@ -12,8 +12,8 @@
 #include "nnex/compare.h"
 #include "nnex/load.h"
 #include "nnex/save.h"
+#include "onnx_written.h"
 #include "passes/passes.h"
-#include "run/compile.h"
 #include "standards/onnx/text.h"
 #include "tensor/convert.h"
 
@@ -22,12 +22,6 @@ namespace {
 
 std::string model_of(int64_t opset, std::string_view graph) {
   return *onnx_format::parse_model_text(fmt::format("<ir_version: 8, opset_import: [\"\" : {}]> g {}", opset, graph));
-}
-
-ir::Graph graph_of(const std::string& bytes) {
-  auto graph = read_model_bytes(bytes, {});
-  EXPECT_TRUE(graph.ok()) << graph.error().text();
-  return graph.ok() ? std::move(*graph) : ir::Graph();
 }
 
 /// Numbers of both signs; truths of both kinds; a NaN among many reals.
@@ -47,17 +41,12 @@ Value filled(const Type& type) {
 std::vector<Value> answers(ir::Graph graph) {
   std::vector<Value> in;
   for (ValueId v : graph.inputs()) in.push_back(filled(graph[v].type));
-  auto model = compile(std::move(graph));
-  EXPECT_TRUE(model.ok()) << model.error().text();
-  if (!model.ok()) return {};
-  auto out = model->session().run(in);
-  EXPECT_TRUE(out.ok()) << out.error().text();
-  return out.ok() ? std::move(*out) : std::vector<Value>();
+  return test::onnx_written::answers_to(std::move(graph), in);
 }
 
 /// The model in that opset as a text, once it was found sound and to compute the same.
 std::string in_opset(const std::string& bytes, int64_t opset, double tolerance = 0) {
-  ir::Graph graph = graph_of(bytes);
+  ir::Graph graph = test::onnx_written::read(bytes);
   const std::vector<Value> wanted = answers(ir::Graph(graph));
   auto model = to_onnx(graph, {{}, false, {}, opset});
   EXPECT_TRUE(model.ok()) << model.error().text();
@@ -67,7 +56,7 @@ std::string in_opset(const std::string& bytes, int64_t opset, double tolerance =
   auto report = check(ModelSource::memory(found));
   EXPECT_TRUE(report.ok());
   for (const Fault& f : report->faults) ADD_FAILURE() << f.text();
-  const std::vector<Value> made = answers(graph_of(found));
+  const std::vector<Value> made = answers(test::onnx_written::read(found));
   EXPECT_EQ(made.size(), wanted.size());
   for (size_t i = 0; i < std::min(made.size(), wanted.size()); ++i) {
     const Difference d = difference(wanted[i], made[i], {tolerance, 0});
@@ -117,14 +106,15 @@ TEST(OnnxOpsets, InferenceIsSaid) {
 TEST(OnnxOpsets, AFirstOutputMayBeAbsent) {
   for (std::string_view outputs : {"u, y", "u, v, y"}) {
     SCOPED_TRACE(outputs);
-    ir::Graph graph = graph_of(model_of(14, fmt::format("(float[3,1,4] x, float[1,8,4] w, float[1,8,2] r) => "
-                                                        "(float[1,1,2] y) {{ {} = LSTM<hidden_size = 2>(x, w, r) }}",
-                                                        outputs)));
+    ir::Graph graph =
+        test::onnx_written::read(model_of(14, fmt::format("(float[3,1,4] x, float[1,8,4] w, float[1,8,2] r) => "
+                                                          "(float[1,1,2] y) {{ {} = LSTM<hidden_size = 2>(x, w, r) }}",
+                                                          outputs)));
     ASSERT_TRUE(passes::drop_unused(graph).ok());
     const auto wanted = answers(ir::Graph(graph));
     auto model = to_onnx(graph, {{}, false, {}, 14});
     ASSERT_TRUE(model.ok()) << model.error().text();
-    const auto found = answers(graph_of(model->model.text()));
+    const auto found = answers(test::onnx_written::read(model->model.text()));
     ASSERT_EQ(found.size(), 1U);
     EXPECT_TRUE(difference(wanted[0], found[0]).same());
   }
@@ -145,9 +135,10 @@ TEST(OnnxOpsets, SwishHasNoFactorThatItDoesNotNeed) {
 
 /// Of what a node became the operator that it was has its name, and no two nodes have one.
 TEST(OnnxOpsets, NamesStayWithOperators) {
-  ir::Graph graph = graph_of(model_of(17,
-                                      "(float[2,3] x) => (float[2,4] y) <float[3,4] w = {1,2,3,4,5,6,7,8,9,1,2,3}> "
-                                      "{ [gemm] y = Gemm(x, w) }"));
+  ir::Graph graph =
+      test::onnx_written::read(model_of(17,
+                                        "(float[2,3] x) => (float[2,4] y) <float[3,4] w = {1,2,3,4,5,6,7,8,9,1,2,3}> "
+                                        "{ [gemm] y = Gemm(x, w) }"));
   const NodeId product = graph.order().back();
   const ValueId before = Builder(graph, product)("neg", {graph.inputs()[0]});
   graph.set_input(product, 0, before);
@@ -222,7 +213,7 @@ TEST(OnnxOpsets, OperandsHaveTheShapesThatTheOpsetTakes) {
 /// Rows of unknown length: what is needed of the shape is computed, or the node is refused.
 TEST(OnnxOpsets, OpenExtentsAreComparedByTheirNames) {
   const auto to = [](int64_t opset, std::string_view graph) {
-    ir::Graph read = graph_of(model_of(13, graph));
+    ir::Graph read = test::onnx_written::read(model_of(13, graph));
     return to_onnx(read, {{}, false, {}, opset});
   };
   for (std::string_view graph : {"(float[N,3] x) => (float[N,3] y) { t = Relu(x) y = Add(x, t) }",
